@@ -1,0 +1,177 @@
+//! What the dashboard shows and `GET /api/v1/state` answers: plain data, shared by
+//! the server that fills it and the page that draws it.
+//!
+//! A [`State`] is complete; a [`Delta`] holds what changed since the last one, so that
+//! `old.apply(old.delta_to(&new))` equals `new`. Instants are RFC 3339 in UTC, wall
+//! time; limits, windows and counts are the policy's own, never scaled.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything the overview shows, as of one instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// When this was true, RFC 3339 with milliseconds, UTC.
+    pub as_of: String,
+    /// How many times faster than the wall clock the limiter's clock runs (1 outside the demo).
+    pub time_scale: u32,
+    /// The throttled APIs, by name.
+    pub upstreams: Vec<Upstream>,
+}
+
+/// One throttled API.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Upstream {
+    /// The name used in the gateway's path: `graph`.
+    pub name: String,
+    /// Its parts with limits of their own.
+    pub workloads: Vec<Workload>,
+}
+
+/// A part of an upstream with limits of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// `onenote`, `sharepoint`, …
+    pub name: String,
+    /// App budgets first, then tenants, then users, each closest to a limit first.
+    pub budgets: Vec<Budget>,
+    /// What became of the calls, by lane, since the server started.
+    pub lanes: Lanes,
+    /// The last minute, one entry a second, oldest first, at most [`RECENT_SECONDS`].
+    pub recent: Vec<Second>,
+    /// How many users hold counts or leases now; `budgets` may show fewer.
+    pub users: u64,
+    /// Where the next page of users begins; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// How many seconds of history [`Workload::recent`] holds: what a sparkline of 160 px can show.
+pub const RECENT_SECONDS: usize = 60;
+
+/// The counters of one policy at one scope key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Whose budget it is.
+    pub scope: Scope,
+    /// The application's key.
+    pub app: String,
+    /// The tenant's key, empty where there is none or the scope is the app.
+    pub tenant: String,
+    /// The user's key, empty unless the scope is the user.
+    pub user: String,
+    /// Its limits, in the policy's order.
+    pub layers: Vec<Layer>,
+    /// Whether it lets calls through.
+    pub breaker: Breaker,
+}
+
+/// Whose budget is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One application registration.
+    App,
+    /// The app within one tenant.
+    Tenant,
+    /// One user of an app.
+    User,
+}
+
+/// What a layer limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    /// Weight per window.
+    Rate,
+    /// Calls in flight.
+    Concurrency,
+}
+
+/// One limit and how much of it is used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Rate or concurrency.
+    pub dimension: Dimension,
+    /// The window of a rate in milliseconds; absent for concurrency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
+    /// The most that may be used at once.
+    pub limit: u32,
+    /// What is used now, both lanes.
+    pub used: u32,
+    /// What of it the background lane uses.
+    pub used_background: u32,
+    /// The background's share of the limit, per mille.
+    pub share_permille: u16,
+    /// When one more foreground call fits, if none does now and only time is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frees_at: Option<String>,
+}
+
+/// Whether a budget lets calls through.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// `closed` until signals are read.
+    pub state: BreakerState,
+    /// When the state ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Why it is not closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The states of a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakerState {
+    /// Calls pass.
+    Closed,
+    /// Background calls are refused.
+    Soft,
+    /// All calls are refused.
+    Open,
+    /// One probe may pass.
+    HalfOpen,
+    /// Concurrency is rising again.
+    Recovering,
+}
+
+/// What became of the calls of both lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lanes {
+    /// Calls a person waits for.
+    pub foreground: Lane,
+    /// Jobs.
+    pub background: Lane,
+}
+
+/// What became of one lane's calls since the server started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// Calls let through, at once or after a wait.
+    pub admitted: u64,
+    /// Those of the admitted that had to wait first.
+    pub held: u64,
+    /// Calls answered 429 without reaching the upstream.
+    pub refused: u64,
+    /// Calls waiting now.
+    pub waiting: u32,
+    /// How long the longest of them has waited, wall milliseconds.
+    pub waiting_ms_max: u64,
+    /// The mean wait of all admitted calls, those that did not wait included, wall milliseconds.
+    pub hold_ms_mean: u64,
+}
+
+/// One second of a workload, both lanes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Second {
+    /// The second, Unix time.
+    pub at: u64,
+    /// Calls let through in it.
+    pub admitted: u32,
+    /// Those of them that had waited.
+    pub held: u32,
+    /// Calls refused in it.
+    pub refused: u32,
+}
