@@ -2,10 +2,15 @@
 //! the server that fills it and the page that draws it.
 //!
 //! A [`State`] is complete; a [`Delta`] holds what changed since the last one, so that
-//! `old.apply(old.delta_to(&new))` equals `new`. Instants are RFC 3339 in UTC, wall
-//! time; limits, windows and counts are the policy's own, never scaled.
+//! `old.apply(old.delta_to(&new))` equals `new` for states in [order](State::sort).
+//! Instants are RFC 3339 in UTC, wall time; limits, windows and counts are the policy's
+//! own, never scaled.
+
+mod delta;
 
 use serde::{Deserialize, Serialize};
+
+pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
 
 /// Everything the overview shows, as of one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,8 +70,23 @@ pub struct Budget {
     pub breaker: Breaker,
 }
 
+/// What tells one budget of a workload from another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BudgetKey {
+    /// Whose budget it is.
+    pub scope: Scope,
+    /// The application's key.
+    pub app: String,
+    /// The tenant's key, or empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tenant: String,
+    /// The user's key, or empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user: String,
+}
+
 /// Whose budget is charged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One application registration.
@@ -174,4 +194,109 @@ pub struct Second {
     pub held: u32,
     /// Calls refused in it.
     pub refused: u32,
+}
+
+impl State {
+    /// Brings everything into the one order: upstreams and workloads by name, budgets by
+    /// scope, then closest to a limit, then key.
+    pub fn sort(&mut self) {
+        self.upstreams.sort_by(|a, b| a.name.cmp(&b.name));
+        for upstream in &mut self.upstreams {
+            upstream.workloads.sort_by(|a, b| a.name.cmp(&b.name));
+            for workload in &mut upstream.workloads {
+                sort_budgets(&mut workload.budgets);
+            }
+        }
+    }
+}
+
+impl Budget {
+    /// What tells it from the workload's other budgets.
+    #[must_use]
+    pub fn key(&self) -> BudgetKey {
+        BudgetKey {
+            scope: self.scope,
+            app: self.app.clone(),
+            tenant: self.tenant.clone(),
+            user: self.user.clone(),
+        }
+    }
+
+    /// How full its fullest layer is, per mille of the limit, both lanes together.
+    #[must_use]
+    pub fn closeness_permille(&self) -> u32 {
+        self.layers
+            .iter()
+            .map(Layer::used_permille)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+impl Layer {
+    /// How full it is, per mille of the limit, rounded down; above 1000 after the limit
+    /// was lowered below what is in use.
+    #[must_use]
+    pub fn used_permille(&self) -> u32 {
+        let permille = u64::from(self.used) * 1000 / u64::from(self.limit.max(1));
+        u32::try_from(permille).unwrap_or(u32::MAX)
+    }
+}
+
+/// App budgets, tenants, users; each closest to a limit first, equals by key.
+pub fn sort_budgets(budgets: &mut [Budget]) {
+    budgets.sort_by(|a, b| {
+        a.scope
+            .cmp(&b.scope)
+            .then_with(|| b.closeness_permille().cmp(&a.closeness_permille()))
+            .then_with(|| (&a.app, &a.tenant, &a.user).cmp(&(&b.app, &b.tenant, &b.user)))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(scope: Scope, user: &str, used: u32) -> Budget {
+        let layer = |limit| Layer {
+            dimension: Dimension::Rate,
+            window_ms: Some(60_000),
+            limit,
+            used,
+            used_background: 0,
+            share_permille: 500,
+            frees_at: None,
+        };
+        Budget {
+            scope,
+            app: "app".to_owned(),
+            tenant: String::new(),
+            user: user.to_owned(),
+            layers: vec![layer(120), layer(400)],
+            breaker: Breaker {
+                state: BreakerState::Closed,
+                until: None,
+                reason: None,
+            },
+        }
+    }
+
+    #[test]
+    fn the_fullest_layer_counts() {
+        assert_eq!(budget(Scope::User, "u", 60).closeness_permille(), 500);
+        assert_eq!(budget(Scope::User, "u", 0).closeness_permille(), 0);
+    }
+
+    #[test]
+    fn apps_come_first_then_whoever_is_closest_then_the_key() {
+        let mut all = vec![
+            budget(Scope::User, "b", 5),
+            budget(Scope::User, "a", 5),
+            budget(Scope::User, "c", 90),
+            budget(Scope::App, "", 1),
+        ];
+        sort_budgets(&mut all);
+        let users: Vec<_> = all.iter().map(|it| it.user.as_str()).collect();
+        assert_eq!(users, ["", "c", "a", "b"]);
+    }
 }

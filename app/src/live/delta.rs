@@ -1,0 +1,439 @@
+//! What changed between two [`State`]s.
+//!
+//! A budget that changed travels whole: it is some 300 bytes, and a page that draws it
+//! needs all of it anyway. Everything else travels only if it changed, so that a quiet
+//! server sends next to nothing. Names are the keys of upstreams and workloads, a
+//! [`BudgetKey`] that of a budget; an addition is a change from nothing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Budget, BudgetKey, Lanes, Second, State, Upstream, Workload};
+
+/// What turns one [`State`] into a later one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delta {
+    /// When the later state was true, RFC 3339 with milliseconds, UTC.
+    pub as_of: String,
+    /// The later state's [`State::time_scale`].
+    pub time_scale: u32,
+    /// Upstreams that are new or in which something changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstreams: Vec<UpstreamDelta>,
+    /// Names of upstreams that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// What changed in one upstream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UpstreamDelta {
+    /// Which one.
+    pub name: String,
+    /// Workloads that are new or in which something changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadDelta>,
+    /// Names of workloads that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// What changed in one workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadDelta {
+    /// Which one.
+    pub name: String,
+    /// Budgets that are new or changed, whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<Budget>,
+    /// Budgets that are gone, or no longer among those shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<BudgetKey>,
+    /// The lanes' counters, if any changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Lanes>,
+    /// What changed in the last minute, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<RecentDelta>,
+    /// The later [`Workload::users`].
+    pub users: u64,
+    /// The later [`Workload::next_cursor`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// How [`Workload::recent`] moved on: old seconds leave at the front, the running one
+/// and those after it come anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecentDelta {
+    /// How many of the old entries are too old now.
+    pub dropped: usize,
+    /// How many of those after them stay as they are; the rest are replaced.
+    pub kept: usize,
+    /// What follows them.
+    pub added: Vec<Second>,
+}
+
+impl Delta {
+    /// Whether nothing changed but the time.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.upstreams.is_empty() && self.removed.is_empty()
+    }
+}
+
+impl State {
+    /// What must be [applied](State::apply) to `self` to get `newer`. Both must be in
+    /// order ([`State::sort`]) and name nothing twice.
+    #[must_use]
+    pub fn delta_to(&self, newer: &State) -> Delta {
+        let (upstreams, removed) = changes(
+            &self.upstreams,
+            &newer.upstreams,
+            |upstream| upstream.name.clone(),
+            Upstream::delta_to,
+        );
+        Delta {
+            as_of: newer.as_of.clone(),
+            time_scale: newer.time_scale,
+            upstreams,
+            removed,
+        }
+    }
+
+    /// Becomes the state that `delta` leads to. What it removes or changes need not
+    /// exist: unknown names are ignored when removed and created when changed.
+    pub fn apply(&mut self, delta: Delta) {
+        self.as_of = delta.as_of;
+        self.time_scale = delta.time_scale;
+        self.upstreams
+            .retain(|upstream| !delta.removed.contains(&upstream.name));
+        for change in delta.upstreams {
+            named(
+                &mut self.upstreams,
+                &change.name,
+                |it| &it.name,
+                Upstream::named,
+            )
+            .apply(change);
+        }
+        self.upstreams.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
+impl Upstream {
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn delta_to(old: Option<&Self>, newer: &Self) -> UpstreamDelta {
+        let (workloads, removed) = changes(
+            old.map_or(&[], |old| &old.workloads),
+            &newer.workloads,
+            |workload| workload.name.clone(),
+            Workload::delta_to,
+        );
+        UpstreamDelta {
+            name: newer.name.clone(),
+            workloads,
+            removed,
+        }
+    }
+
+    fn apply(&mut self, delta: UpstreamDelta) {
+        self.workloads
+            .retain(|workload| !delta.removed.contains(&workload.name));
+        for change in delta.workloads {
+            named(
+                &mut self.workloads,
+                &change.name,
+                |it| &it.name,
+                Workload::named,
+            )
+            .apply(change);
+        }
+        self.workloads.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
+impl Workload {
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn delta_to(old: Option<&Self>, newer: &Self) -> WorkloadDelta {
+        let (budgets, removed) = changes(
+            old.map_or(&[], |old| &old.budgets),
+            &newer.budgets,
+            Budget::key,
+            |_, newer| newer.clone(),
+        );
+        WorkloadDelta {
+            name: newer.name.clone(),
+            budgets,
+            removed,
+            lanes: (old.map(|old| old.lanes).unwrap_or_default() != newer.lanes)
+                .then_some(newer.lanes),
+            recent: RecentDelta::between(old.map_or(&[], |old| &old.recent), &newer.recent),
+            users: newer.users,
+            next_cursor: newer.next_cursor.clone(),
+        }
+    }
+
+    fn apply(&mut self, delta: WorkloadDelta) {
+        let WorkloadDelta {
+            budgets, removed, ..
+        } = delta;
+        let mut by_key: BTreeMap<BudgetKey, Budget> = std::mem::take(&mut self.budgets)
+            .into_iter()
+            .map(|budget| (budget.key(), budget))
+            .collect();
+        for key in &removed {
+            by_key.remove(key);
+        }
+        by_key.extend(budgets.into_iter().map(|budget| (budget.key(), budget)));
+        self.budgets = by_key.into_values().collect();
+        super::sort_budgets(&mut self.budgets);
+        if let Some(lanes) = delta.lanes {
+            self.lanes = lanes;
+        }
+        if let Some(recent) = delta.recent {
+            recent.apply(&mut self.recent);
+        }
+        self.users = delta.users;
+        self.next_cursor = delta.next_cursor;
+    }
+}
+
+impl RecentDelta {
+    fn between(old: &[Second], newer: &[Second]) -> Option<Self> {
+        if old == newer {
+            return None;
+        }
+        let dropped = newer
+            .first()
+            .and_then(|first| old.iter().position(|second| second.at == first.at))
+            .unwrap_or(old.len());
+        let kept = old
+            .iter()
+            .skip(dropped)
+            .zip(newer)
+            .take_while(|(old, newer)| old == newer)
+            .count();
+        Some(Self {
+            dropped,
+            kept,
+            added: newer.iter().skip(kept).copied().collect(),
+        })
+    }
+
+    fn apply(self, recent: &mut Vec<Second>) {
+        recent.drain(..self.dropped.min(recent.len()));
+        recent.truncate(self.kept);
+        recent.extend(self.added);
+    }
+}
+
+/// What is new or different in `newer`, and the keys of what only `old` has.
+fn changes<T: PartialEq, K: Ord, D>(
+    old: &[T],
+    newer: &[T],
+    key: impl Fn(&T) -> K,
+    delta: impl Fn(Option<&T>, &T) -> D,
+) -> (Vec<D>, Vec<K>) {
+    let mut before: BTreeMap<K, &T> = old.iter().map(|it| (key(it), it)).collect();
+    let mut changed = Vec::new();
+    for it in newer {
+        let was = before.remove(&key(it));
+        if was != Some(it) {
+            changed.push(delta(was, it));
+        }
+    }
+    (changed, before.into_keys().collect())
+}
+
+/// The element called `name`, created if there is none.
+fn named<'a, T>(
+    all: &'a mut Vec<T>,
+    name: &str,
+    name_of: impl Fn(&T) -> &str,
+    create: impl Fn(&str) -> T,
+) -> &'a mut T {
+    let at = all
+        .iter()
+        .position(|it| name_of(it) == name)
+        .unwrap_or_else(|| {
+            all.push(create(name));
+            all.len() - 1
+        });
+    &mut all[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Breaker, BreakerState, Dimension, Lane, Layer, Scope};
+    use super::*;
+
+    fn layer() -> impl Strategy<Value = Layer> {
+        (1_u32..5, 0_u32..6, any::<bool>()).prop_map(|(limit, used, rate)| Layer {
+            dimension: if rate {
+                Dimension::Rate
+            } else {
+                Dimension::Concurrency
+            },
+            window_ms: rate.then_some(60_000),
+            limit,
+            used,
+            used_background: used / 2,
+            share_permille: 500,
+            frees_at: (rate && used >= limit).then(|| "2026-01-01T00:00:09.000Z".to_owned()),
+        })
+    }
+
+    fn budget() -> impl Strategy<Value = Budget> {
+        let scope = prop_oneof![Just(Scope::App), Just(Scope::Tenant), Just(Scope::User)];
+        (
+            scope,
+            0..2_u8,
+            0..2_u8,
+            0..3_u8,
+            prop::collection::vec(layer(), 0..3),
+        )
+            .prop_map(|(scope, app, tenant, user, layers)| Budget {
+                scope,
+                app: format!("a{app}"),
+                tenant: format!("t{tenant}"),
+                user: format!("u{user}"),
+                layers,
+                breaker: Breaker {
+                    state: BreakerState::Closed,
+                    until: None,
+                    reason: None,
+                },
+            })
+    }
+
+    fn recent() -> impl Strategy<Value = Vec<Second>> {
+        (0..4_u64, prop::collection::vec(0..2_u32, 0..5)).prop_map(|(from, admitted)| {
+            (from..)
+                .zip(admitted)
+                .map(|(at, admitted)| Second {
+                    at,
+                    admitted,
+                    ..Second::default()
+                })
+                .collect()
+        })
+    }
+
+    fn workload() -> impl Strategy<Value = Workload> {
+        (
+            0..3_u8,
+            prop::collection::vec(budget(), 0..6),
+            0..3_u64,
+            recent(),
+            any::<bool>(),
+        )
+            .prop_map(|(name, budgets, count, recent, more)| Workload {
+                name: format!("w{name}"),
+                budgets,
+                lanes: Lanes {
+                    background: Lane {
+                        admitted: count,
+                        ..Lane::default()
+                    },
+                    ..Lanes::default()
+                },
+                recent,
+                users: count,
+                next_cursor: more.then(|| "next".to_owned()),
+            })
+    }
+
+    fn state() -> impl Strategy<Value = State> {
+        let upstream =
+            (0..3_u8, prop::collection::vec(workload(), 0..3)).prop_map(|(name, workloads)| {
+                Upstream {
+                    name: format!("n{name}"),
+                    workloads,
+                }
+            });
+        (0..2_u32, prop::collection::vec(upstream, 0..3)).prop_map(|(tick, upstreams)| {
+            let mut state = State {
+                as_of: format!("2026-01-01T00:00:0{tick}.000Z"),
+                time_scale: 1 + tick,
+                upstreams,
+            };
+            tidy(&mut state);
+            state
+        })
+    }
+
+    /// In order, and nothing named twice.
+    fn tidy(state: &mut State) {
+        state.sort();
+        state.upstreams.dedup_by(|a, b| a.name == b.name);
+        for upstream in &mut state.upstreams {
+            upstream.workloads.dedup_by(|a, b| a.name == b.name);
+            for workload in &mut upstream.workloads {
+                let mut seen = std::collections::BTreeSet::new();
+                workload.budgets.retain(|budget| seen.insert(budget.key()));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn applying_the_delta_leads_to_the_newer_state(old in state(), new in state()) {
+            let delta = old.delta_to(&new);
+            let text = serde_json::to_string(&delta).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let sent: Delta = serde_json::from_str(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(&sent, &delta);
+            let mut applied = old.clone();
+            applied.apply(sent);
+            prop_assert_eq!(applied, new);
+        }
+
+        #[test]
+        fn nothing_changed_says_nothing(state in state()) {
+            let mut later = state.clone();
+            later.as_of = "2027-01-01T00:00:00.000Z".to_owned();
+            let delta = state.delta_to(&later);
+            prop_assert!(delta.is_empty());
+            prop_assert_eq!(delta.as_of, later.as_of);
+        }
+    }
+
+    #[test]
+    fn a_moving_minute_sends_only_its_end() {
+        let second = |at, admitted| Second {
+            at,
+            admitted,
+            ..Second::default()
+        };
+        let old: Vec<_> = (100..160).map(|at| second(at, 3)).collect();
+        let mut new: Vec<_> = (101..161).map(|at| second(at, 3)).collect();
+        new[59].admitted = 1;
+        let delta = RecentDelta::between(&old, &new);
+        assert_eq!(
+            delta,
+            Some(RecentDelta {
+                dropped: 1,
+                kept: 59,
+                added: vec![second(160, 1)],
+            })
+        );
+        assert_eq!(RecentDelta::between(&old, &old), None);
+    }
+}
