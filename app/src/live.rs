@@ -17,6 +17,9 @@ pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
 pub struct State {
     /// When this was true, RFC 3339 with milliseconds, UTC.
     pub as_of: String,
+    /// When the server that says so started, in the same form: tells a restart from a lost line.
+    #[serde(default)]
+    pub started_at: String,
     /// How many times faster than the wall clock the limiter's clock runs (1 outside the demo).
     pub time_scale: u32,
     /// The throttled APIs, by name.

@@ -16,6 +16,9 @@ use super::{Budget, BudgetKey, Lanes, Second, State, Upstream, Workload};
 pub struct Delta {
     /// When the later state was true, RFC 3339 with milliseconds, UTC.
     pub as_of: String,
+    /// The later [`State::started_at`], if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
     /// The later state's [`State::time_scale`].
     pub time_scale: u32,
     /// Upstreams that are new or in which something changed.
@@ -96,6 +99,7 @@ impl State {
         );
         Delta {
             as_of: newer.as_of.clone(),
+            started_at: (self.started_at != newer.started_at).then(|| newer.started_at.clone()),
             time_scale: newer.time_scale,
             upstreams,
             removed,
@@ -106,6 +110,9 @@ impl State {
     /// exist: unknown names are ignored when removed and created when changed.
     pub fn apply(&mut self, delta: Delta) {
         self.as_of = delta.as_of;
+        if let Some(started_at) = delta.started_at {
+            self.started_at = started_at;
+        }
         self.time_scale = delta.time_scale;
         self.upstreams
             .retain(|upstream| !delta.removed.contains(&upstream.name));
@@ -370,6 +377,7 @@ mod tests {
         (0..2_u32, prop::collection::vec(upstream, 0..3)).prop_map(|(tick, upstreams)| {
             let mut state = State {
                 as_of: format!("2026-01-01T00:00:0{tick}.000Z"),
+                started_at: format!("{tick}"),
                 time_scale: 1 + tick,
                 upstreams,
             };
