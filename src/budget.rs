@@ -1,0 +1,304 @@
+//! One budget: the counters of a policy at one scope key, and whether a call fits them.
+
+use crate::call::{Call, Lane, PerLane, Scope};
+use crate::policy::{Dimension, Layer, Policy};
+use crate::time::Instant;
+use crate::window::{Landed, Window};
+
+/// Whose budget it is: the scope and as many keys as the scope needs, the others empty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Key {
+    /// The workload's position.
+    pub workload: usize,
+    /// App, tenant or user.
+    pub scope: Scope,
+    /// The application's key.
+    pub app: String,
+    /// The tenant's key.
+    pub tenant: String,
+    /// The user's key.
+    pub user: String,
+}
+
+impl Key {
+    /// The key that `call` is charged to at `scope`.
+    #[must_use]
+    pub fn of(call: &Call, scope: Scope) -> Self {
+        let keep = |key: &String, kept: bool| if kept { key.clone() } else { String::new() };
+        Self {
+            workload: call.workload,
+            scope,
+            app: call.app.clone(),
+            tenant: keep(&call.tenant, scope != Scope::App),
+            user: keep(&call.user, scope == Scope::User),
+        }
+    }
+}
+
+/// Calls in flight: granted, and neither ended nor expired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) calls: PerLane<u64>,
+    pub(crate) weight: PerLane<u64>,
+}
+
+/// What the engine assumes beyond what it counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assumed {
+    /// Every layer was full at this instant (its counts were lost).
+    pub(crate) full_at: Option<Instant>,
+    /// How long a call of a lost server may still have been running after it.
+    pub(crate) lease_ms: u64,
+    /// How long running calls of this workload usually take.
+    pub(crate) hold_ms_median: u64,
+}
+
+/// Why a call does not fit a layer, and when it would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shortage {
+    pub(crate) dimension: Dimension,
+    /// When it fits, if only time passes; an estimate unless `exact`.
+    pub(crate) at: Instant,
+    pub(crate) exact: bool,
+    /// It cannot fit before.
+    pub(crate) earliest: Instant,
+    /// Whether the lane's part of a layer is used up, however much others leave free.
+    pub(crate) share: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    key: Key,
+    running: Running,
+    /// One for each rate layer at the key's scope, in the policy's order.
+    windows: Vec<Window>,
+    /// Whether it changed since it was last recorded.
+    pub(crate) changed: bool,
+}
+
+impl Budget {
+    pub(crate) fn new(key: Key, policy: &Policy) -> Self {
+        let windows = policy
+            .layers_at(key.scope)
+            .filter_map(|layer| match layer.dimension() {
+                Dimension::Rate { window_ms } => Some(Window::new(window_ms, layer.limit())),
+                Dimension::Concurrency => None,
+            });
+        let windows = windows.collect();
+        Self {
+            key,
+            running: Running::default(),
+            windows,
+            changed: false,
+        }
+    }
+
+    pub(crate) const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(crate) fn advance(&mut self, now: Instant) {
+        self.windows
+            .iter_mut()
+            .for_each(|window| window.advance(now));
+    }
+
+    /// This budget, brought up to `now`.
+    pub(crate) fn at(&mut self, now: Instant) -> &mut Self {
+        self.advance(now);
+        self
+    }
+
+    /// Whether it equals a fresh one, and may be forgotten.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.calls.total() == 0
+            && self
+                .windows
+                .iter()
+                .all(|window| window.weight().total() == 0)
+    }
+
+    pub(crate) fn start(&mut self, lane: Lane, weight: u32) {
+        *self.running.calls.get_mut(lane) += 1;
+        *self.running.weight.get_mut(lane) += u64::from(weight);
+        self.changed = true;
+    }
+
+    /// The call is no longer in flight; `landed` of its weight counts for a window from `at` on.
+    pub(crate) fn end(&mut self, at: Instant, lane: Lane, weight: u32, landed: u32) {
+        *self.running.calls.get_mut(lane) -= 1;
+        *self.running.weight.get_mut(lane) -= u64::from(weight);
+        self.land(at, lane, landed);
+    }
+
+    /// `landed` counts for a window from `at` on.
+    pub(crate) fn land(&mut self, at: Instant, lane: Lane, landed: u32) {
+        self.windows
+            .iter_mut()
+            .for_each(|window| window.land(at, lane, u64::from(landed)));
+        self.changed = true;
+    }
+
+    /// The layer that keeps `call` waiting longest, if any does.
+    pub(crate) fn shortage(
+        &self,
+        policy: &Policy,
+        call: &Call,
+        now: Instant,
+        assumed: Assumed,
+    ) -> Option<Shortage> {
+        let shortages = self.counted(policy).filter_map(|(layer, window)| {
+            let room = Room {
+                layer,
+                window,
+                running: self.running,
+                now,
+                assumed,
+            };
+            room.shortage(call, policy.cap(layer, Lane::Background))
+        });
+        shortages.reduce(Shortage::and)
+    }
+
+    /// Each layer with the window that counts for it.
+    pub(crate) fn counted<'a>(
+        &'a self,
+        policy: &'a Policy,
+    ) -> impl Iterator<Item = (&'a Layer, Option<&'a Window>)> {
+        let mut windows = self.windows.iter();
+        policy.layers_at(self.key.scope).map(move |layer| {
+            let window = matches!(layer.dimension(), Dimension::Rate { .. })
+                .then(|| windows.next())
+                .flatten();
+            (layer, window)
+        })
+    }
+
+    /// What `layer` holds now, by lane.
+    pub(crate) fn used(&self, window: Option<&Window>) -> PerLane<u64> {
+        used(self.running, window)
+    }
+
+    /// The counts by window, to be written down.
+    pub(crate) fn landed(&self) -> Vec<(u64, Vec<Landed>)> {
+        self.windows
+            .iter()
+            .map(|window| (window.window_ms(), window.entries().collect()))
+            .collect()
+    }
+
+    /// Takes over counts that were written down, perhaps under another policy: each window
+    /// from the shortest written one that covers it, else from the longest.
+    pub(crate) fn restore(&mut self, landed: &[(u64, Vec<Landed>)]) {
+        for window in &mut self.windows {
+            let covering = landed
+                .iter()
+                .filter(|(window_ms, _)| *window_ms >= window.window_ms());
+            let longest = || landed.iter().max_by_key(|(window_ms, _)| *window_ms);
+            if let Some((_, entries)) = covering
+                .min_by_key(|(window_ms, _)| *window_ms)
+                .or_else(longest)
+            {
+                *window = window.emptied();
+                entries.iter().for_each(|entry| window.put(*entry));
+            }
+        }
+    }
+}
+
+fn used(running: Running, window: Option<&Window>) -> PerLane<u64> {
+    match window {
+        Some(window) => PerLane {
+            foreground: running.weight.foreground + window.weight().foreground,
+            background: running.weight.background + window.weight().background,
+        },
+        None => running.calls,
+    }
+}
+
+impl Shortage {
+    /// Both stand in the way: the later one names the layer.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let (late, early) = if other.at > self.at {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        Self {
+            exact: late.exact && early.exact,
+            earliest: late.earliest.max(early.earliest),
+            share: late.share || early.share,
+            ..late
+        }
+    }
+}
+
+/// One layer at one instant.
+struct Room<'a> {
+    layer: &'a Layer,
+    window: Option<&'a Window>,
+    running: Running,
+    now: Instant,
+    assumed: Assumed,
+}
+
+impl Room<'_> {
+    fn shortage(&self, call: &Call, background_cap: u32) -> Option<Shortage> {
+        let used = used(self.running, self.window);
+        let cost = if self.window.is_some() {
+            u64::from(call.weight)
+        } else {
+            1
+        };
+        let over = (used.total() + cost).saturating_sub(u64::from(self.layer.limit()));
+        let over_share = match call.lane {
+            Lane::Foreground => 0,
+            Lane::Background => (used.background + cost).saturating_sub(u64::from(background_cap)),
+        };
+        let counted = (over > 0 || over_share > 0).then(|| self.counted_out(over, over_share));
+        counted
+            .into_iter()
+            .chain(self.assumed_full())
+            .reduce(Shortage::and)
+    }
+
+    fn counted_out(&self, over: u64, over_share: u64) -> Shortage {
+        let dimension = self.layer.dimension();
+        let hold_ms = self.assumed.hold_ms_median.max(1);
+        let share = over_share > 0;
+        let inexact = |span_ms| Shortage {
+            dimension,
+            at: self.now.plus_ms(hold_ms + span_ms),
+            exact: false,
+            earliest: self.now.plus_ms(span_ms),
+            share,
+        };
+        let Some(window) = self.window else {
+            return inexact(0);
+        };
+        match window.forgets_at(over, over_share) {
+            Some(at) => Shortage {
+                dimension,
+                at,
+                exact: true,
+                earliest: at,
+                share,
+            },
+            None => inexact(window.span_ms()),
+        }
+    }
+
+    fn assumed_full(&self) -> Option<Shortage> {
+        let lasts_ms = self.window.map_or(self.assumed.lease_ms, Window::span_ms);
+        let at = self.assumed.full_at?.plus_ms(lasts_ms);
+        let dimension = self.layer.dimension();
+        (at > self.now).then_some(Shortage {
+            dimension,
+            at,
+            exact: true,
+            earliest: at,
+            share: false,
+        })
+    }
+}

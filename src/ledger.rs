@@ -1,0 +1,94 @@
+//! The charged keys: every budget that holds counts or leases, and no other.
+
+use std::collections::BTreeMap;
+
+use crate::budget::{Budget, Key};
+use crate::call::Scope;
+use crate::policy::Policy;
+use crate::time::Instant;
+
+/// A budget's place. It stays while a lease holds it.
+pub(crate) type Place = usize;
+
+/// How many places each operation looks at for idle budgets: memory follows the live keys
+/// and no operation pays for a full sweep.
+const SWEPT_EACH_TIME: usize = 2;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    places: Vec<Option<Budget>>,
+    vacant: Vec<Place>,
+    /// Ordered, so that no choice of keys can make look-ups slow and no seed is needed.
+    index: BTreeMap<Key, Place>,
+    users: usize,
+    swept: Place,
+}
+
+impl Ledger {
+    /// How many user keys are charged.
+    pub(crate) const fn users(&self) -> usize {
+        self.users
+    }
+
+    pub(crate) fn find(&mut self, key: &Key, now: Instant) -> Option<&Budget> {
+        let place = *self.index.get(key)?;
+        let budget = self.places[place].as_mut()?;
+        budget.advance(now);
+        Some(budget)
+    }
+
+    pub(crate) fn at(&mut self, place: Place) -> Option<&mut Budget> {
+        self.places.get_mut(place)?.as_mut()
+    }
+
+    /// The place of `key`, made if it has none.
+    pub(crate) fn place(&mut self, key: &Key, policy: &Policy) -> Place {
+        if let Some(place) = self.index.get(key) {
+            return *place;
+        }
+        let budget = Budget::new(key.clone(), policy);
+        let place = self.vacant.pop().unwrap_or(self.places.len());
+        if place == self.places.len() {
+            self.places.push(None);
+        }
+        self.places[place] = Some(budget);
+        self.index.insert(key.clone(), place);
+        self.users += usize::from(key.scope == Scope::User);
+        place
+    }
+
+    /// Drops idle budgets among the next few places.
+    pub(crate) fn sweep(&mut self, now: Instant) {
+        for _ in 0..SWEPT_EACH_TIME.min(self.places.len()) {
+            self.swept = (self.swept + 1) % self.places.len();
+            self.drop_idle(self.swept, now);
+        }
+    }
+
+    /// Drops all idle budgets.
+    pub(crate) fn sweep_all(&mut self, now: Instant) {
+        (0..self.places.len()).for_each(|place| self.drop_idle(place, now));
+    }
+
+    /// Every budget, brought up to `now`.
+    pub(crate) fn budgets(&mut self, now: Instant) -> impl Iterator<Item = &mut Budget> {
+        self.places
+            .iter_mut()
+            .flatten()
+            .map(move |budget| budget.at(now))
+    }
+
+    fn drop_idle(&mut self, place: Place, now: Instant) {
+        let Some(budget) = &mut self.places[place] else {
+            return;
+        };
+        budget.advance(now);
+        if !budget.is_idle() {
+            return;
+        }
+        self.users -= usize::from(budget.key().scope == Scope::User);
+        self.index.remove(budget.key());
+        self.places[place] = None;
+        self.vacant.push(place);
+    }
+}

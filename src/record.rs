@@ -1,0 +1,93 @@
+//! What has to survive a restart, as values; where they are written is the driver's concern.
+
+use crate::budget::{Budget, Key};
+use crate::call::Permit;
+use crate::engine::Engine;
+use crate::lease::Lease;
+use crate::time::Instant;
+use crate::window::Landed;
+
+/// The landed counts of one budget. Its running calls are in the leases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BudgetRecord {
+    /// Whose budget.
+    pub key: Key,
+    /// For each rate layer its window in milliseconds and what counts in it, oldest first.
+    pub landed: Vec<(u64, Vec<Landed>)>,
+}
+
+impl Engine {
+    /// The counts of the budgets that changed since this was last asked. One that holds no
+    /// counts any more is left out: what was written of it before has passed by itself.
+    pub fn take_changes(&mut self, now: Instant) -> Vec<BudgetRecord> {
+        let now = self.advance(now);
+        let changed = self
+            .ledger
+            .budgets(now)
+            .filter_map(|budget| std::mem::take(&mut budget.changed).then(|| record(budget)));
+        changed.filter(counts).collect()
+    }
+
+    /// The counts of every budget that holds any.
+    pub fn records(&mut self, now: Instant) -> Vec<BudgetRecord> {
+        let now = self.advance(now);
+        self.ledger
+            .budgets(now)
+            .map(|budget| record(budget))
+            .filter(counts)
+            .collect()
+    }
+
+    /// What was granted and has neither ended nor expired.
+    pub fn leases(&self) -> impl Iterator<Item = &Lease> {
+        self.leases.iter()
+    }
+
+    /// The number of the next permit; no number is given out twice, restarts included.
+    #[must_use]
+    pub const fn next_permit(&self) -> Permit {
+        Permit(self.next_permit)
+    }
+
+    /// Goes on with this number, or a later one that was given out already.
+    pub fn restore_numbering(&mut self, next: Permit) {
+        self.next_permit = self.next_permit.max(next.0);
+    }
+
+    /// Takes over a budget that was written down. To be called before any lease is restored.
+    pub fn restore_budget(&mut self, record: &BudgetRecord) {
+        let Some(workload) = self.workloads.get(record.key.workload) else {
+            return;
+        };
+        let place = self.ledger.place(&record.key, &workload.policy);
+        if let Some(budget) = self.ledger.at(place) {
+            budget.restore(&record.landed);
+        }
+    }
+
+    /// Takes over a grant that was written down, whose end may follow.
+    pub fn restore_lease(&mut self, lease: Lease) {
+        if lease.call.workload >= self.workloads.len() || self.leases.get(lease.permit).is_some() {
+            return;
+        }
+        self.advance(lease.granted_at);
+        self.hold(lease);
+    }
+
+    /// Takes over a renewal that was written down.
+    pub fn restore_renewal(&mut self, permit: Permit, expires_at: Instant) {
+        self.extend(permit, expires_at);
+    }
+}
+
+fn record(budget: &Budget) -> BudgetRecord {
+    BudgetRecord {
+        key: budget.key().clone(),
+        landed: budget.landed(),
+    }
+}
+
+fn counts(record: &BudgetRecord) -> bool {
+    record.landed.iter().any(|(_, entries)| !entries.is_empty())
+}

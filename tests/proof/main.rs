@@ -1,0 +1,130 @@
+//! The engine's promise, held against a brute-force log over generated histories: callers
+//! that crash, hang up, complete late, mix weights and lanes, wait and come as told.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
+mod referee;
+mod world;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use spillway::{Dimension, Layer, Policy, Scope, Share};
+
+use crate::world::{Step, World};
+
+const CASES: u32 = 400;
+const STEPS: usize = 400;
+
+fn scope() -> impl Strategy<Value = Scope> {
+    prop_oneof![Just(Scope::User), Just(Scope::Tenant), Just(Scope::App)]
+}
+
+fn layer() -> impl Strategy<Value = Layer> {
+    let window_ms = prop_oneof![
+        Just(150_u64),
+        Just(1_000),
+        Just(10_000),
+        Just(60_000),
+        Just(600_000)
+    ];
+    let dimension = prop_oneof![
+        4 => window_ms.prop_map(|window_ms| Dimension::Rate { window_ms }),
+        1 => Just(Dimension::Concurrency),
+    ];
+    // Above 512 counts are kept in buckets.
+    let limit = prop_oneof![5 => 1_u32..30, 1 => 513_u32..700];
+    (scope(), dimension, limit)
+        .prop_map(|(scope, dimension, limit)| Layer::new(scope, dimension, limit).expect("legal"))
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let share = (1_u16..=1000).prop_map(|permille| Share::new(permille).expect("legal"));
+    (proptest::collection::vec(layer(), 1..7), share)
+        .prop_filter_map("each layer once", |(layers, share)| {
+            Policy::new(layers, share).ok()
+        })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let weight = prop_oneof![6 => Just(1_u32), 3 => 1_u32..6, 2 => 20_u32..90];
+    let hold_ms = prop_oneof![2 => Just(0_u64), 1 => 1_u64..100_000];
+    let ask = (
+        0..2_u8,
+        0..2_u8,
+        0..3_u8,
+        any::<bool>(),
+        weight,
+        hold_ms,
+        0..=1000_u64,
+    )
+        .prop_map(
+            |(app, tenant, user, background, weight, hold_ms, counted_permille)| Step::Ask {
+                app,
+                tenant,
+                user,
+                background,
+                weight,
+                hold_ms,
+                counted_permille,
+            },
+        );
+    let wait = prop_oneof![4 => 0_u64..40, 2 => 0_u64..2_500, 1 => 0_u64..70_000];
+    prop_oneof![
+        10 => ask,
+        6 => any::<usize>().prop_map(Step::Complete),
+        1 => any::<usize>().prop_map(Step::Refund),
+        1 => any::<usize>().prop_map(Step::Crash),
+        1 => any::<usize>().prop_map(Step::Renew),
+        1 => any::<usize>().prop_map(Step::Cancel),
+        1 => Just(Step::Restart),
+        4 => wait.prop_map(Step::Wait),
+        1 => Just(Step::WaitAsTold),
+    ]
+}
+
+/// Over at least 100,000 steps: no window, fixed at any phase or sliding, and no concurrency
+/// limit is ever exceeded in any budget; a refusal charges nothing; an exact wait is exact;
+/// nobody waits past their hold; an end counts once.
+#[test]
+fn no_history_makes_the_upstream_see_a_call_too_many() {
+    let (steps_done, exact, granted) = (
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    let config = Config {
+        cases: CASES,
+        ..Config::with_source_file(file!())
+    };
+    let history = (
+        policy(),
+        proptest::collection::vec(step(), STEPS..=STEPS + 50),
+        any::<u64>(),
+    );
+    let outcome = TestRunner::new(config).run(&history, |(policy, steps, phase)| {
+        let mut world = World::new(policy.clone());
+        steps.iter().for_each(|step| world.step(step));
+        world.referee.judge_all(&policy, world.now, phase % 600_000);
+        steps_done.fetch_add(steps.len(), Ordering::Relaxed);
+        exact.fetch_add(world.exact_refusals, Ordering::Relaxed);
+        granted.fetch_add(world.referee.sent.len(), Ordering::Relaxed);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+    let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+    println!(
+        "{} steps, {} grants, {} exact refusals",
+        count(&steps_done),
+        count(&granted),
+        count(&exact)
+    );
+    assert!(count(&steps_done) >= 100_000 && count(&granted) > 20_000 && count(&exact) > 2_000);
+}
