@@ -1,3 +1,35 @@
 //! The dashboard of Spillway: what it shows, and the live data it shows.
+//!
+//! Pages are rendered on the server with real values (feature `ssr`), then hydrated in
+//! the browser (feature `hydrate`) and fed by one stream of events. The server hands
+//! over what the pages need as a [`Backend`] in the context; nothing here knows how it
+//! is stored or served.
 
+mod announcer;
+#[cfg(feature = "ssr")]
+mod backend;
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code, reason = "only a browser's line opens and breaks"))]
+mod connection;
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code, reason = "only a browser feeds it"))]
+mod feed;
+mod frame;
+mod instant;
 pub mod live;
+mod overview;
+#[cfg(feature = "ssr")]
+mod shell;
+mod status;
+mod time;
+
+#[cfg(feature = "ssr")]
+pub use backend::{Backend, SharedBackend};
+pub use frame::App;
+#[cfg(feature = "ssr")]
+pub use shell::{content_security_policy, shell};
+
+/// Where the browser begins: takes over the page that the server rendered.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    leptos::mount::hydrate_body(App);
+}

@@ -200,6 +200,13 @@ pub struct Second {
 }
 
 impl State {
+    /// The workload called `name` of `upstream`.
+    #[must_use]
+    pub fn workload(&self, upstream: &str, name: &str) -> Option<&Workload> {
+        let upstream = self.upstreams.iter().find(|it| it.name == upstream)?;
+        upstream.workloads.iter().find(|it| it.name == name)
+    }
+
     /// Brings everything into the one order: upstreams and workloads by name, budgets by
     /// scope, then closest to a limit, then key.
     pub fn sort(&mut self) {

@@ -1,0 +1,192 @@
+//! One layer as an arc: what background and foreground use of it, and where the
+//! background's share ends.
+
+use leptos::prelude::*;
+
+use super::arc;
+use super::icon::{Icon, Sign};
+use super::wording::{Zone, background_cap, count, layer_name, layer_unit, period};
+use crate::feed::Feed;
+use crate::instant;
+use crate::live::Layer;
+
+/// Everything a gauge shows, worked out once per change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawing {
+    /// `Hour`.
+    pub name: String,
+    /// Its colour.
+    pub class: &'static str,
+    /// The sign beside the caption, if something is to be said.
+    pub icon: Option<Icon>,
+    /// What is used, in whole per cent, rounded down: 100 is only what is full.
+    pub percent: u64,
+    /// What is used.
+    pub used: u32,
+    /// What of it the background lane uses.
+    pub used_background: u32,
+    /// The limit.
+    pub limit: u32,
+    /// `688 of 800`.
+    pub of: String,
+    /// Path data of both lanes' arc.
+    pub both: String,
+    /// Path data of the background's arc, drawn over it.
+    pub background: String,
+    /// Path data of the tick at the background's share.
+    pub share: String,
+    /// What stands under the arc.
+    pub caption: String,
+    /// The whole in words.
+    pub text: String,
+}
+
+/// Works out what a gauge shows of `layer` at `as_of`.
+#[must_use]
+pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
+    let of_limit = |number: u32| f64::from(number) / f64::from(layer.limit.max(1));
+    let zone = Zone::of(layer);
+    let of = format!("{} of {}", count(layer.used), count(layer.limit));
+    let caption = caption(layer, zone, as_of);
+    let text = format!(
+        "{of} {}, {} of them background, whose share is {}. {caption}",
+        period(layer),
+        count(layer.used_background),
+        count(background_cap(layer)),
+    );
+    Drawing {
+        name: layer_name(layer),
+        class: zone.class(),
+        icon: (zone != Zone::Clear).then(|| Icon::of(zone)),
+        percent: u64::from(layer.used_permille() / 10),
+        used: layer.used,
+        used_background: layer.used_background,
+        limit: layer.limit,
+        of,
+        both: arc::path(of_limit(layer.used)),
+        background: arc::path(of_limit(layer.used_background)),
+        share: arc::tick(f64::from(layer.share_permille) / 1000.0, 38.0, 50.0),
+        caption,
+        text,
+    }
+}
+
+/// A gauge of one layer.
+#[component]
+pub fn Gauge(
+    /// Whose it is: `App note-bridge`.
+    #[prop(into)]
+    owner: Signal<String>,
+    /// The layer.
+    #[prop(into)]
+    layer: Signal<Layer>,
+) -> impl IntoView {
+    let feed = Feed::expect();
+    let drawing = Memo::new(move |_| {
+        feed.state
+            .with(|state| layer.with(|layer| draw(layer, &state.as_of)))
+    });
+    let get = move |field: fn(&Drawing) -> String| move || drawing.with(field);
+    let label = move || owner.with(|owner| drawing.with(|it| format!("{owner}: {}", it.name)));
+    let text = move || {
+        let old = if feed.freshness.get().is_old() {
+            "No longer current. "
+        } else {
+            ""
+        };
+        drawing.with(|it| format!("{old}{}", it.text))
+    };
+    let caption = move || {
+        if feed.freshness.get().is_old() {
+            return view! { <span class="cap">{move || feed.age.get()}</span> }.into_any();
+        }
+        let icon = Memo::new(move |_| drawing.with(|it| it.icon));
+        view! {
+            <span class="cap">
+                {move || icon.get().map(|icon| view! { <Sign icon=icon/> })}
+                {get(|it| it.caption.clone())}
+            </span>
+        }
+        .into_any()
+    };
+    view! {
+        <div
+            class=move || drawing.with(|it| format!("gauge {}", it.class))
+            role="meter"
+            aria-valuemin="0"
+            aria-valuemax=get(|it| it.limit.to_string())
+            aria-valuenow=get(|it| it.used.min(it.limit).to_string())
+            aria-valuetext=text
+            aria-label=label
+            data-used=get(|it| it.used.to_string())
+            data-background=get(|it| it.used_background.to_string())
+        >
+            <svg viewBox="0 0 120 98" aria-hidden="true">
+                <path class="track" d=arc::path(1.0)></path>
+                <path class="fore" d=get(|it| it.both.clone())></path>
+                <path class="back" d=get(|it| it.background.clone())></path>
+                <path class="share" d=get(|it| it.share.clone())></path>
+                <text class="percent" x="60" y="59">
+                    {get(|it| it.percent.to_string())}
+                    <tspan class="unit" dx="1">"%"</tspan>
+                </text>
+                <text class="of" x="60" y="75">{get(|it| it.of.clone())}</text>
+            </svg>
+            <div class="name" aria-hidden="true">
+                <b>{get(|it| it.name.clone())}</b>
+                {caption}
+            </div>
+        </div>
+    }
+}
+
+/// `60 s window`, or what is the matter and when it ends.
+fn caption(layer: &Layer, zone: Zone, as_of: &str) -> String {
+    let wait = layer
+        .frees_at
+        .as_deref()
+        .and_then(|at| instant::ms_between(as_of, at))
+        .map(instant::wait);
+    match (zone, wait) {
+        (_, Some(wait)) => format!("{}, room in {wait}", zone.word()),
+        (Zone::Clear, None) => layer_unit(layer),
+        (zone, None) => zone.word().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{AS_OF, concurrency, frees, rate};
+    use super::*;
+
+    #[test]
+    fn a_drawing_holds_the_layers_own_numbers() {
+        let drawing = draw(&rate(3_600, 800, 688, 301), AS_OF);
+        assert_eq!(
+            (drawing.percent, drawing.used, drawing.limit),
+            (86, 688, 800)
+        );
+        assert_eq!(drawing.of, "688 of 800");
+        assert_eq!((drawing.class, drawing.icon), ("near", Some(Icon::Near)));
+        assert_eq!(
+            drawing.text,
+            "688 of 800 this hour, 301 of them background, whose share is 400. Near"
+        );
+        assert_eq!(drawing.both, arc::path(0.86));
+        assert_eq!(drawing.background, arc::path(301.0 / 800.0));
+    }
+
+    #[test]
+    fn only_what_is_full_is_a_hundred_per_cent() {
+        assert_eq!(draw(&rate(3_600, 400, 399, 0), AS_OF).percent, 99);
+        assert_eq!(draw(&concurrency(5, 5, 0), AS_OF).percent, 100);
+    }
+
+    #[test]
+    fn captions_say_the_window_or_the_trouble() {
+        let full = frees(rate(60, 120, 120, 0), "2026-11-30T14:03:31Z");
+        let said =
+            [rate(60, 120, 5, 0), concurrency(5, 1, 0), full].map(|it| draw(&it, AS_OF).caption);
+        assert_eq!(said, ["60 s window", "calls now", "Full, room in 4 s"]);
+    }
+}

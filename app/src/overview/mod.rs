@@ -1,0 +1,63 @@
+//! The overview: the first screen, at three in the morning and otherwise.
+//!
+//! Each part has a pure half, which works out what is shown from the live state, and a
+//! component that draws it. Components read memos, so that a delta touches only the
+//! elements whose values changed.
+
+mod arc;
+#[cfg(test)]
+mod fixture;
+mod flow;
+mod gauge;
+mod icon;
+mod lanes;
+mod lead;
+mod pill;
+mod users;
+mod wording;
+mod workload;
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+pub use icon::{Icon, Sign};
+
+use crate::feed::Feed;
+use crate::status::Header;
+use crate::announcer::Announcer;
+use lead::{LeadSection, lead};
+use workload::WorkloadCard;
+
+/// The page at `/`.
+#[component]
+pub fn Overview() -> impl IntoView {
+    let feed = Feed::expect();
+    let names = Memo::new(move |_| {
+        feed.state.with(|state| {
+            let workloads = state.upstreams.iter().flat_map(|upstream| {
+                let names = upstream.workloads.iter();
+                names.map(|workload| (upstream.name.clone(), workload.name.clone()))
+            });
+            workloads.collect::<Vec<_>>()
+        })
+    });
+    let said = Memo::new(move |_| {
+        feed.state
+            .with(|state| feed.gateway_url.with_value(|url| lead(state, url)))
+    });
+    let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
+    view! {
+        <Title text="Overview · Spillway"/>
+        <Header title="Overview"/>
+        <Announcer headline=headline/>
+        <div class="values" class:old=move || feed.freshness.get().is_old()>
+            <LeadSection said=said/>
+            <For each=move || names.get() key=Clone::clone let(name)>
+                <WorkloadCard upstream=name.0 name=name.1/>
+            </For>
+        </div>
+    }
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests;

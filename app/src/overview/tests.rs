@@ -1,0 +1,93 @@
+//! The page as the server renders it.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+
+use super::fixture::{overview, state};
+use super::*;
+use crate::live::State;
+use crate::{Backend, SharedBackend};
+
+struct Fixed(State);
+
+impl Backend for Fixed {
+    fn state(&self) -> State {
+        self.0.clone()
+    }
+
+    fn gateway_url(&self) -> String {
+        "http://127.0.0.1:3001".to_owned()
+    }
+}
+
+fn rendered(state: State) -> String {
+    Owner::new_root(None).with(|| {
+        provide_context::<SharedBackend>(Arc::new(Fixed(state)));
+        provide_meta_context();
+        Feed::provide();
+        Overview().to_html()
+    })
+}
+
+#[test]
+fn every_layer_of_app_and_closest_user_is_a_meter_with_its_numbers() {
+    let html = rendered(overview());
+    assert_eq!(html.matches("role=\"meter\"").count(), 6);
+    let meter = "aria-valuemin=\"0\" aria-valuemax=\"800\" aria-valuenow=\"688\" \
+                 aria-valuetext=\"688 of 800 this hour, 301 of them background, whose share is 400. Near\" \
+                 aria-label=\"App note-bridge: Hour\"";
+    assert!(html.contains(meter), "{html}");
+    assert!(html.contains("aria-label=\"User ana@contoso.example: Hour\""));
+}
+
+#[test]
+fn the_served_page_says_when_it_was_true_and_claims_nothing_more() {
+    let html = rendered(overview());
+    assert!(html.contains("<time datetime=\"2026-11-30T14:03:27.250Z\">14:03:27 UTC</time>"));
+    assert!(html.contains("Snapshot") && !html.contains(">Live<"));
+}
+
+#[test]
+fn users_closest_to_a_limit_are_listed_with_state_and_wait() {
+    let html = rendered(overview());
+    let text = [
+        "400 of 400 this hour",
+        "Full",
+        "in 11 min",
+        "At its share",
+        "5 of 14 users",
+    ];
+    for text in text {
+        assert!(html.contains(text), "{text} in {html}");
+    }
+}
+
+#[test]
+fn the_policy_of_the_page_allows_no_inline_style() {
+    assert!(!rendered(overview()).contains("style=\""));
+}
+
+#[test]
+fn every_table_has_its_body() {
+    let html = rendered(overview());
+    assert_eq!(
+        html.matches("<table").count(),
+        html.matches("<tbody").count()
+    );
+}
+
+#[test]
+fn no_data_yet_says_what_to_do() {
+    let html = rendered(state(Vec::new()));
+    assert!(html.contains("No calls yet.") && html.contains("http://127.0.0.1:3001/graph/"));
+    assert!(!html.contains("role=\"meter\"") && !html.contains("cannot be reached"));
+}
+
+#[test]
+fn names_are_text_and_never_markup() {
+    let layers = super::fixture::onenote((120, 0), (399, 0), (0, 0));
+    let html = rendered(state(vec![super::fixture::budget("<script>@x", layers)]));
+    assert!(!html.contains("<script>@x") && html.contains("&lt;script&gt;@x"));
+}

@@ -1,0 +1,234 @@
+//! The card of one workload: its gauges, its lanes, its flow.
+
+use leptos::prelude::*;
+
+use super::flow::FlowBlock;
+use super::gauge::Gauge;
+use super::lanes::{LaneTable, LaneUse, bar};
+use super::pill::{Label, Pill};
+use super::users::{UserTable, closest};
+use super::wording::{Zone, plural};
+use crate::feed::Feed;
+use crate::live::{BreakerState, Budget, BudgetKey, Dimension, Layer, Scope, Workload};
+
+/// The card of the workload called `name` of `upstream`, and the table of its users.
+#[component]
+pub fn WorkloadCard(
+    /// The upstream's name.
+    upstream: String,
+    /// The workload's name.
+    name: String,
+) -> impl IntoView {
+    let title = format!("{upstream} / {name}");
+    let feed = Feed::expect();
+    let as_of = Memo::new(move |_| feed.state.with(|state| state.as_of.clone()));
+    let workload = Memo::new(move |_| {
+        feed.state.with(|state| {
+            state
+                .workload(&upstream, &name)
+                .cloned()
+                .unwrap_or_default()
+        })
+    });
+    let shared = Memo::new(move |_| workload.with(|it| shared_keys(it)));
+    let nearest = Memo::new(move |_| {
+        workload.with(|it| closest(&it.budgets).first().map(|it| (*it).clone()))
+    });
+    let labels = Memo::new(move |_| workload.with(labels));
+    let is_used = Memo::new(move |_| workload.with(|it| !it.budgets.is_empty()));
+    let has_users = Memo::new(move |_| nearest.with(Option::is_some));
+    let pills = move || {
+        labels
+            .get()
+            .into_iter()
+            .map(|label| view! { <Pill label=Signal::stored(label)/> })
+            .collect_view()
+    };
+    view! {
+        <section class="card workload" aria-label=title>
+            <div class="head">
+                <h2>{title.clone()}</h2>
+                {pills}
+            </div>
+            <Show when=move || is_used.get() fallback=|| view! { <p class="nothing">"No call has used these limits yet."</p> }>
+                <div class="matrix">
+                    <For each=move || shared.get() key=BudgetKey::clone let(key)>
+                        <SharedRow key=key workload=workload/>
+                    </For>
+                    <Show when=move || has_users.get()>
+                        <BudgetRow
+                            title="User"
+                            under=Signal::derive(move || nearest.with(|it| it.as_ref().map(|it| it.user.clone()).unwrap_or_default()))
+                            note="closest to a limit"
+                            budget=nearest
+                        />
+                    </Show>
+                </div>
+            </Show>
+            <div class="lanes">
+                <LaneUse bar=Signal::derive(move || workload.with(|it| bar(&it.budgets)))/>
+                <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
+                <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
+            </div>
+        </section>
+        <Show when=move || has_users.get()>
+            <UserTable workload=workload as_of=as_of/>
+        </Show>
+    }
+}
+
+/// The gauges of an app's or a tenant's budget.
+#[component]
+fn SharedRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
+    let (title, under, note) = match key.scope {
+        Scope::Tenant => ("Tenant", key.tenant.clone(), "all its users"),
+        _ => ("App", key.app.clone(), "all users"),
+    };
+    let budget = Memo::new(move |_| {
+        workload.with(|it| it.budgets.iter().find(|it| it.key() == key).cloned())
+    });
+    view! { <BudgetRow title=title under=Signal::stored(under) note=note budget=budget/> }
+}
+
+/// A budget's owner and a gauge for each of its layers.
+#[component]
+fn BudgetRow(
+    title: &'static str,
+    under: Signal<String>,
+    note: &'static str,
+    budget: Memo<Option<Budget>>,
+) -> impl IntoView {
+    let layers =
+        Memo::new(move |_| budget.with(|it| it.as_ref().map(layer_keys).unwrap_or_default()));
+    let owner = Signal::derive(move || under.with(|under| format!("{title} {under}")));
+    view! {
+        <div class="row">
+            <div class="owner">
+                <b>{title}</b>
+                <span>{move || under.get()}</span>
+                <small>{note}</small>
+            </div>
+            <div class="gauges">
+                <For each=move || layers.get() key=|key| *key let(key)>
+                    <LayerGauge at=key.0 owner=owner budget=budget/>
+                </For>
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn LayerGauge(at: usize, owner: Signal<String>, budget: Memo<Option<Budget>>) -> impl IntoView {
+    let layer = Memo::new(move |before: Option<&Layer>| {
+        let found = budget.with(|it| it.as_ref()?.layers.get(at).cloned());
+        // Gone from the state an instant before its gauge is gone.
+        found.or_else(|| before.cloned()).unwrap_or(NONE)
+    });
+    view! { <Gauge owner=owner layer=layer/> }
+}
+
+/// What a layer that was never there would be.
+const NONE: Layer = Layer {
+    dimension: Dimension::Concurrency,
+    window_ms: None,
+    limit: 1,
+    used: 0,
+    used_background: 0,
+    share_permille: 0,
+    frees_at: None,
+};
+
+type LayerKey = (usize, Option<u64>);
+
+fn layer_keys(budget: &Budget) -> Vec<LayerKey> {
+    let layers = budget.layers.iter().enumerate();
+    layers.map(|(at, layer)| (at, layer.window_ms)).collect()
+}
+
+/// Apps and tenants, in a calm order: by key, not by closeness.
+fn shared_keys(workload: &Workload) -> Vec<BudgetKey> {
+    let shared = workload.budgets.iter().filter(|it| it.scope != Scope::User);
+    let mut keys: Vec<_> = shared.map(Budget::key).collect();
+    keys.sort();
+    keys
+}
+
+/// How the workload's budgets are, in a few words.
+fn labels(workload: &Workload) -> Vec<Label> {
+    let of = |user: bool| {
+        workload
+            .budgets
+            .iter()
+            .filter(move |it| (it.scope == Scope::User) == user)
+    };
+    let zone = |it: &Budget| Zone::at(rate_permille(it));
+    let mut labels = Vec::new();
+    if let Some(worst) = of(false).map(zone).max() {
+        labels.push(Label::zone(
+            worst,
+            format!("App {}", worst.word().to_lowercase()),
+        ));
+    }
+    for level in [Zone::Full, Zone::Near] {
+        let number = of(true).filter(|it| zone(it) == level).count() as u64;
+        if number > 0 {
+            let word = level.word().to_lowercase();
+            labels.push(Label::zone(
+                level,
+                format!("{} {word}", plural(number, "user")),
+            ));
+        }
+    }
+    let stopped = workload
+        .budgets
+        .iter()
+        .filter(|it| it.breaker.state != BreakerState::Closed);
+    let stopped = stopped.count() as u64;
+    if stopped > 0 {
+        labels.push(Label::zone(
+            Zone::Near,
+            format!("{} not closed", plural(stopped, "breaker")),
+        ));
+    }
+    labels
+}
+
+/// How full the fullest rate is; calls in flight come and go too fast for a word.
+fn rate_permille(budget: &Budget) -> u32 {
+    let rates = budget
+        .layers
+        .iter()
+        .filter(|it| it.dimension == Dimension::Rate);
+    rates.map(Layer::used_permille).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{budget, concurrency, overview, state};
+    use super::*;
+
+    fn words(state: &crate::live::State) -> Vec<String> {
+        labels(&state.upstreams[0].workloads[0])
+            .into_iter()
+            .map(|it| it.word)
+            .collect()
+    }
+
+    #[test]
+    fn the_head_says_how_app_and_users_are() {
+        assert_eq!(
+            words(&overview()),
+            ["App near", "1 user full", "2 users near"]
+        );
+        assert!(words(&state(Vec::new())).is_empty());
+    }
+
+    #[test]
+    fn calls_in_flight_raise_no_alarm() {
+        let busy = state(vec![
+            budget("", vec![concurrency(20, 20, 0)]),
+            budget("a@b", vec![concurrency(5, 5, 0)]),
+        ]);
+        assert_eq!(words(&busy), ["App clear"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The document around the dashboard, and the policy that it is served under.
+
+use leptos::config::LeptosOptions;
+use leptos::hydration::{AutoReload, HydrationScripts};
+use leptos::prelude::*;
+use leptos_meta::{HashedStylesheet, MetaTags};
+
+use crate::App;
+
+/// How often a page without JavaScript asks again.
+const REFRESH_SECONDS: &str = "5";
+
+/// The document.
+pub fn shell(options: LeptosOptions) -> impl IntoView {
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8"/>
+                <meta name="viewport" content="width=device-width, initial-scale=1"/>
+                <meta name="color-scheme" content="light dark"/>
+                <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
+                <HashedStylesheet options=options.clone() id="style"/>
+                <noscript>
+                    <meta http-equiv="refresh" content=REFRESH_SECONDS/>
+                </noscript>
+                <AutoReload options=options.clone()/>
+                <HydrationScripts options=options/>
+                <MetaTags/>
+            </head>
+            <body>
+                <App/>
+                <noscript>
+                    <p class="no-script">
+                        "JavaScript is off: this page asks again every "
+                        {REFRESH_SECONDS}
+                        " seconds."
+                    </p>
+                </noscript>
+            </body>
+        </html>
+    }
+}
+
+/// The value of the `Content-Security-Policy` header for a page rendered with `nonce`
+/// (`leptos::nonce::use_nonce()` within the response's context): scripts only by nonce and
+/// what those load, styles only from the server's own files, nothing from elsewhere, no
+/// frame around it.
+#[must_use]
+pub fn content_security_policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; \
+         script-src 'strict-dynamic' 'nonce-{nonce}' 'wasm-unsafe-eval'; \
+         style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; \
+         manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_inline_runs_without_the_nonce() {
+        let policy = content_security_policy("r4nd0m");
+        assert!(policy.contains("'nonce-r4nd0m'"));
+        assert!(!policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The head of every page: its title, how current it is, and the one switch that stops it.
+
+use leptos::prelude::*;
+
+use crate::connection::Freshness;
+use crate::feed::Feed;
+use crate::time::{Apart, At, InWords};
+
+/// The head.
+#[component]
+pub fn Header(
+    /// The page's title.
+    title: &'static str,
+) -> impl IntoView {
+    let feed = Feed::expect();
+    let as_of = Signal::derive(move || feed.state.with(|state| state.as_of.clone()));
+    view! {
+        <header>
+            <h1>{title}</h1>
+            <p class="as-of">"As of " <At at=as_of style=Apart/></p>
+            <ConnectionState/>
+            <PauseButton/>
+        </header>
+        <Notices/>
+    }
+}
+
+/// The connection's state: a dot, a word, and an age.
+#[component]
+fn ConnectionState() -> impl IntoView {
+    let feed = Feed::expect();
+    let class = move || format!("connection {}", feed.freshness.get().class());
+    let detail = Memo::new(move |_| feed.connection.with(|it| it.detail(feed.now_ms.get())));
+    view! {
+        <p class=class>
+            <svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
+                <circle cx="4" cy="4" r="4"></circle>
+            </svg>
+            <b>{move || feed.freshness.get().word()}</b>
+            " "
+            <small>{move || detail.get()}</small>
+        </p>
+    }
+}
+
+/// Stops what moves, and lets it go on. Without a running page there is nothing to stop.
+#[component]
+fn PauseButton() -> impl IntoView {
+    let feed = Feed::expect();
+    let paused = Memo::new(move |_| feed.connection.with(|it| it.paused_ms.is_some()));
+    let word = move || {
+        if paused.get() {
+            "Resume updates"
+        } else {
+            "Pause updates"
+        }
+    };
+    view! {
+        <button
+            type="button"
+            class="quiet"
+            class:absent=move || !feed.mounted.get()
+            on:click=move |_| feed.toggle_pause()
+        >
+            {word}
+        </button>
+    }
+}
+
+/// What must be known about the values below.
+#[component]
+fn Notices() -> impl IntoView {
+    let feed = Feed::expect();
+    let as_of = Signal::derive(move || feed.state.with(|state| state.as_of.clone()));
+    let started_at = Signal::derive(move || feed.state.with(|state| state.started_at.clone()));
+    let scale = Memo::new(move |_| feed.state.with(|state| state.time_scale));
+    let old = Memo::new(move |_| feed.freshness.get().is_old());
+    let restarted = Memo::new(move |_| {
+        feed.connection
+            .with(|it| it.restart_is_news(feed.now_ms.get()))
+    });
+    let trouble = move || match feed.freshness.get() {
+        Freshness::Stale => "Spillway has gone quiet.",
+        _ => "Spillway cannot be reached.",
+    };
+    view! {
+        <Show when=move || old.get()>
+            <p class="notice full">
+                <b>{trouble}</b>
+                " What you see was true at "
+                <At at=as_of style=InWords/>
+                " and may have changed since. This page keeps trying and recovers by itself."
+            </p>
+        </Show>
+        <Show when=move || restarted.get() && !old.get()>
+            <p class="notice near">
+                <b>"Spillway was restarted"</b>
+                " at "
+                <At at=started_at style=InWords/>
+                ", and this page has reconnected by itself. Lane counters began anew."
+            </p>
+        </Show>
+        <Show when=move || { scale.get() > 1 }>
+            <p class="notice quiet">
+                <b>"Demo time runs " {move || scale.get()} "\u{d7} faster."</b>
+                " Windows and limits are shown unscaled, waits and clock times as they pass here."
+            </p>
+        </Show>
+    }
+}
