@@ -1,1 +1,37 @@
-//! stub
+//! Lookalikes of throttled APIs, so that everything around them can run and be tested with no
+//! account and no network.
+//!
+//! Today it speaks Microsoft Graph's OneNote reads: notebooks, sections, nested section groups,
+//! pages, their HTML and their images, under `/v1.0` and `/beta`. What makes it worth having is
+//! that it **enforces the limits** (per user 120 a minute, 400 an hour, 5 at a time; per
+//! application 240, 800 and 20) with code of its own, shared with nobody, and that it keeps an
+//! **honest score**: `GET /_sim/stats` tells the highest count that any sliding window ever held,
+//! measured apart from the enforcement. `POST /_sim/faults` makes it misbehave on demand.
+//!
+//! How the pieces lie:
+//!
+//! - `budget` is pure and is told the time: `limits` refuses, `referee` measures, `ledger` keeps
+//!   both per user and application. It counts *unscaled* microseconds;
+//! - `content` invents a user's notebooks from the seed, the same at every start;
+//! - `graph` is the HTTP surface, `sim_api` the one under `/_sim`, `faults` what can be injected;
+//! - `clock` is the only place that reads a clock, `simulator` the only one that spawns.
+
+mod budget;
+mod clock;
+mod content;
+mod faults;
+mod graph;
+mod identity;
+mod random;
+mod serve;
+mod settings;
+mod sim_api;
+mod simulator;
+
+pub use budget::stats::{BudgetStats, LayerStats, Scope, Stats};
+pub use identity::bearer;
+pub use serve::serve;
+pub use settings::{
+    ChoiceError, Latency, Limits, Rate, Rejected, ScopeLimits, Settings, SettingsError, Windows,
+};
+pub use simulator::Simulator;

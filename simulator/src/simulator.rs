@@ -1,0 +1,220 @@
+//! The lookalike itself: its state, and a call's way through it.
+//!
+//! A call that is let in holds its slot for as long as the answer takes, **in a task of its own**:
+//! when the client hangs up, the work goes on and the slot stays taken, as at a real upstream. A
+//! slot is free again before the last byte of the answer leaves, so that a client which waits for
+//! that byte can never be ahead of the count.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::budget::ledger::{Ledger, Refusal, Ticket};
+use crate::budget::stats::Stats;
+use crate::clock::Clock;
+use crate::faults::Faults;
+use crate::identity::Caller;
+use crate::random::{between, hash};
+use crate::settings::{Settings, SettingsError};
+use crate::{graph, sim_api};
+
+/// The most calls in progress at once, limited ones and others together.
+const CALLS_MAX: usize = 10_000;
+/// The largest body that is read, which only `/_sim` does.
+const BODY_MAX: usize = 64 * 1024;
+
+/// A lookalike; clones share one state.
+#[derive(Debug, Clone)]
+pub struct Simulator {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    clock: Clock,
+    arrived: AtomicU64,
+    calls: Arc<Semaphore>,
+    ledger: Mutex<Ledger>,
+    faults: Mutex<Faults>,
+}
+
+impl Simulator {
+    /// A fresh lookalike, whose time starts now.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        settings.validate()?;
+        let shared = Shared {
+            clock: Clock::new(settings.time_scale),
+            arrived: AtomicU64::new(0),
+            calls: Arc::new(Semaphore::new(CALLS_MAX)),
+            ledger: Mutex::new(Ledger::new(&settings)),
+            faults: Mutex::new(Faults::default()),
+            settings,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Everything it answers: `/_sim` and, for all other paths, Graph.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .route("/_sim/stats", get(sim_api::stats))
+            .route(
+                "/_sim/faults",
+                get(sim_api::faults).post(sim_api::inject).delete(sim_api::clear),
+            )
+            .fallback(graph::answer)
+            .layer(DefaultBodyLimit::max(BODY_MAX))
+            .with_state(self.clone())
+    }
+
+    /// The score so far.
+    pub fn stats(&self) -> Stats {
+        let mut ledger = self.ledger();
+        let now_us = self.shared.clock.now_us();
+        Stats {
+            arrived: self.shared.arrived.load(Ordering::Relaxed),
+            rejected: ledger.rejected(),
+            faulted: self.faults().spent(),
+            as_of_ms: now_us / 1000,
+            time_scale: self.shared.settings.time_scale,
+            budgets: ledger.scores(now_us),
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Counts an arrival and gives it its number, from 1.
+    pub(crate) fn next_call(&self) -> u64 {
+        self.shared.arrived.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Lets a call in: with its budgets charged if it is `limited`, else only counted.
+    pub(crate) fn admit(&self, caller: &Caller, limited: bool) -> Result<Slot, Refusal> {
+        let calls = Arc::clone(&self.shared.calls);
+        let ticket = if limited {
+            let mut ledger = self.ledger();
+            // Read under the lock, so that instants are in the order of the arrivals.
+            let now_us = self.shared.clock.now_us();
+            Some(ledger.arrive(now_us, caller)?)
+        } else {
+            None
+        };
+        let mut slot = Slot { simulator: self.clone(), ticket, _call: None };
+        slot._call = Some(calls.try_acquire_owned().map_err(|_| Refusal::Capacity)?);
+        Ok(slot)
+    }
+
+    /// How long call number `call` takes.
+    pub(crate) fn latency(&self, call: u64) -> Duration {
+        let latency = self.shared.settings.latency;
+        let random = hash(self.shared.settings.seed, &["latency", &call.to_string()]);
+        let unscaled_us = between(random, latency.min_ms * 1000, latency.max_ms * 1000);
+        self.shared.clock.wall(unscaled_us)
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
+        self.shared.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call in progress; dropping it ends the call.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    simulator: Simulator,
+    ticket: Option<Ticket>,
+    _call: Option<OwnedSemaphorePermit>,
+}
+
+impl Slot {
+    /// Works on the call for this long, whether or not anyone still waits for the answer; gives
+    /// the slot back, or none when the process is stopping.
+    pub(crate) async fn work(self, latency: Duration) -> Option<Self> {
+        let work = tokio::spawn(async move {
+            tokio::time::sleep(latency).await;
+            self
+        });
+        work.await.ok()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.simulator.ledger().leave(&ticket);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_flight(simulator: &Simulator) -> Vec<Option<u32>> {
+        let budgets = simulator.stats().budgets;
+        budgets.iter().flat_map(|b| &b.layers).map(|layer| layer.in_flight).filter(Option::is_some).collect()
+    }
+
+    fn caller() -> Caller {
+        Caller { app: "a".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_abandoned_call_keeps_its_slot_for_its_full_latency() {
+        let simulator = Simulator::new(Settings::default()).unwrap();
+        for _ in 0..5 {
+            let slot = simulator.admit(&caller(), true).unwrap();
+            let answer = slot.work(Duration::from_secs(10));
+            // The client gives up after a second.
+            let _ = tokio::time::timeout(Duration::from_secs(1), answer).await;
+        }
+        assert_eq!(in_flight(&simulator), [Some(5), Some(5)]);
+        assert!(simulator.admit(&caller(), true).is_err());
+        // The last one was taken four seconds after the first.
+        tokio::time::sleep(Duration::from_millis(5_500)).await;
+        assert_eq!(in_flight(&simulator), [Some(4), Some(4)]);
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(in_flight(&simulator), [Some(0), Some(0)]);
+        assert!(simulator.admit(&caller(), true).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn windows_shrink_with_the_time_scale() {
+        let settings = Settings {
+            time_scale: 60,
+            windows: crate::Windows::Sliding,
+            ..Settings::default()
+        };
+        let simulator = Simulator::new(settings).unwrap();
+        for _ in 0..120 {
+            drop(simulator.admit(&caller(), true).unwrap());
+        }
+        tokio::time::advance(Duration::from_millis(999)).await;
+        assert!(simulator.admit(&caller(), true).is_err());
+        // That refused call counts as well, but 120 others leave the window now.
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(simulator.admit(&caller(), true).is_ok());
+    }
+
+    #[test]
+    fn latencies_are_scaled_and_within_range() {
+        let settings = Settings { time_scale: 100, ..Settings::default() };
+        let simulator = Simulator::new(settings).unwrap();
+        let range = Duration::from_millis(3)..=Duration::from_millis(9);
+        assert!((0..500).all(|n| range.contains(&simulator.latency(n))));
+        assert_ne!(simulator.latency(1), simulator.latency(2));
+    }
+}
