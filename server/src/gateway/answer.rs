@@ -1,0 +1,154 @@
+//! An answer's body on its way from the exchange, which reads it, to the caller's
+//! connection, which may be slower, or gone.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc;
+
+/// How many pieces may wait. A piece is at most one read of the upstream's connection
+/// ([`super::connections::BUFFER_BYTES`]), so this bounds the bytes as well.
+const PIECES: usize = 4;
+
+/// The body did not end as it should: the caller must not take it for whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the upstream's answer ended before its end")]
+pub struct Truncated;
+
+enum Piece {
+    Data(Bytes),
+    End,
+}
+
+/// A body of pieces, and where to put them.
+pub(super) fn channel() -> (Feed, AnswerBody) {
+    let (sender, receiver) = mpsc::channel(PIECES);
+    let feed = Feed {
+        pieces: Some(sender),
+        heard: true,
+    };
+    (
+        feed,
+        AnswerBody {
+            pieces: Some(receiver),
+        },
+    )
+}
+
+/// Where the exchange puts what it reads. Dropped before [`Feed::end`], it cuts the body.
+pub(super) struct Feed {
+    pieces: Option<mpsc::Sender<Piece>>,
+    heard: bool,
+}
+
+impl Feed {
+    /// For an answer whose caller has left, to drain it (`heard` is false), or that is
+    /// empty and has already been heard whole.
+    pub(super) fn nowhere(heard: bool) -> Self {
+        Self {
+            pieces: None,
+            heard,
+        }
+    }
+
+    /// Waits until there is room, or nobody reads any more.
+    pub(super) async fn push(&mut self, data: Bytes) {
+        self.send(Piece::Data(data)).await;
+    }
+
+    /// The body is whole. Whether somebody was there for all of it.
+    pub(super) async fn end(mut self) -> bool {
+        self.send(Piece::End).await;
+        self.heard
+    }
+
+    async fn send(&mut self, piece: Piece) {
+        if let Some(pieces) = &self.pieces
+            && pieces.send(piece).await.is_err()
+        {
+            self.pieces = None;
+            self.heard = false;
+        }
+    }
+}
+
+/// What the caller's connection reads.
+pub(super) struct AnswerBody {
+    /// `None` once the end, or the cut, has been told.
+    pieces: Option<mpsc::Receiver<Piece>>,
+}
+
+impl AnswerBody {
+    /// A body without a byte.
+    pub(super) fn empty() -> Self {
+        Self { pieces: None }
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Truncated;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Truncated>>> {
+        let Some(pieces) = &mut self.pieces else {
+            return Poll::Ready(None);
+        };
+        let ended = match ready!(pieces.poll_recv(context)) {
+            Some(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+            Some(Piece::End) => None,
+            None => Some(Err(Truncated)),
+        };
+        self.pieces = None;
+        Poll::Ready(ended)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.pieces {
+            None => SizeHint::with_exact(0),
+            Some(_) => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+
+    #[tokio::test]
+    async fn a_whole_body_ends_and_a_cut_one_fails() {
+        let (mut feed, body) = channel();
+        feed.push(Bytes::from_static(b"ab")).await;
+        assert!(feed.end().await);
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "ab");
+
+        let (mut feed, body) = channel();
+        feed.push(Bytes::from_static(b"ab")).await;
+        drop(feed);
+        assert!(matches!(body.collect().await, Err(Truncated)));
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_slows_the_writer_and_a_lost_one_does_not() {
+        let (mut feed, body) = channel();
+        for _ in 0..PIECES {
+            feed.push(Bytes::from_static(b"x")).await;
+        }
+        let mut more = Box::pin(feed.push(Bytes::from_static(b"y")));
+        assert!(futures_util::poll!(&mut more).is_pending());
+        drop(body);
+        more.await;
+        assert!(!feed.end().await);
+    }
+}

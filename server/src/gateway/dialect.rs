@@ -1,0 +1,108 @@
+//! How a refused call is told so in its upstream's own words, so that the upstream's own
+//! clients understand it.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use spillway::preset::Preset;
+
+use crate::{
+    config::{Claims, Workload},
+    http::Problem,
+    limiter::Busy,
+};
+
+/// The cap of Notion's SDK for JavaScript (5.26.0) on a `Retry-After`, in seconds.
+const NOTION_RETRY_AFTER_S_MAX: u32 = 60;
+
+/// The cap for clients of unknown upstreams: that of the generic Kiota handlers, which obey
+/// up to 179 s. A longer wait is told in parts.
+const GENERIC_RETRY_AFTER_S_MAX: u32 = 179;
+
+/// Whose words are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// OneNote behind Microsoft Graph.
+    OneNote,
+    /// Notion.
+    Notion,
+    /// Anyone else's: RFC 9457.
+    Generic,
+}
+
+/// What names one refusal in logs and support.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ids {
+    /// The gateway's own.
+    pub request: String,
+    /// The caller's, else the gateway's.
+    pub client: String,
+}
+
+impl Dialect {
+    /// The dialect of a workload's clients. There is no preset for Notion yet; a workload of
+    /// that name is answered in its words.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Self {
+        match &workload.claims {
+            Claims::Preset(Preset::OneNote) => Self::OneNote,
+            Claims::Paths(_) if workload.name == "notion" => Self::Notion,
+            Claims::Paths(_) => Self::Generic,
+        }
+    }
+
+    /// The longest `Retry-After` that the upstream's SDKs obey, in seconds.
+    #[must_use]
+    pub fn retry_after_s_max(self) -> u32 {
+        match self {
+            Self::OneNote => Preset::OneNote.retry_after_s_max(),
+            Self::Notion => NOTION_RETRY_AFTER_S_MAX,
+            Self::Generic => GENERIC_RETRY_AFTER_S_MAX,
+        }
+    }
+
+    /// The media type and the body of a 429.
+    #[must_use]
+    pub fn throttled(self, busy: &Busy, ids: &Ids, at: jiff::Timestamp) -> (&'static str, Value) {
+        match self {
+            Self::OneNote => ("application/json", onenote(ids, at)),
+            Self::Notion => ("application/json", notion(ids)),
+            Self::Generic => ("application/problem+json", generic(busy)),
+        }
+    }
+}
+
+/// As OneNote writes it, code 20166 and all (Microsoft Graph, OneNote error codes).
+fn onenote(ids: &Ids, at: jiff::Timestamp) -> Value {
+    json!({"error": {
+        "code": "20166",
+        "message": "The app has issued too many requests on behalf of this user in a short time period.",
+        "innerError": {
+            "date": at.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+            "request-id": ids.request,
+            "client-request-id": ids.client,
+        },
+    }})
+}
+
+/// As Notion writes it (developers.notion.com, request limits).
+fn notion(ids: &Ids) -> Value {
+    json!({
+        "object": "error",
+        "status": 429,
+        "code": "rate_limited",
+        "message": "You have been rate limited. Please try again in a few minutes.",
+        "request_id": ids.request,
+        "additional_data": {"rate_limit_reason": "public_api_request_rate_limit"},
+    })
+}
+
+fn generic(busy: &Busy) -> Value {
+    let title = "The upstream's limits leave no room for this call yet";
+    let wait_ms = u64::try_from(busy.wait.as_millis()).unwrap_or(u64::MAX);
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", title)
+        .kind("https://iana.org/assignments/http-problem-types#quota-exceeded")
+        .with("retry_after_ms", wait_ms)
+        .with("exact", busy.exact)
+        .with("blocked_by", busy.blocked_by.to_string())
+        .to_json()
+}

@@ -1,0 +1,99 @@
+//! The gateway: `ANY /{upstream}/{path}` on its own port.
+//!
+//! A call is read ([`request_headers`], [`identity`]), waits for its permit ([`hold`],
+//! [`crate::limiter`]), and is then carried by a task of its own ([`exchange`]). What is not
+//! let through is answered in one place ([`refusal`]). Bodies stream both ways; none is read
+//! before its call is admitted.
+
+mod answer;
+mod bearer;
+mod connections;
+mod dialect;
+mod exchange;
+mod hold;
+mod identity;
+mod path;
+mod record;
+mod refusal;
+mod relay;
+mod request_headers;
+mod response_headers;
+mod retry_after;
+mod slot;
+mod upstream;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::State, response::Response};
+use http::Request;
+use tokio::{sync::Semaphore, time::timeout};
+use tokio_util::task::TaskTracker;
+
+pub use bearer::KeySecret;
+pub use connections::RootsError;
+
+use crate::{config, limiter::Limiter};
+use retry_after::RetryAfter;
+use upstream::Upstream;
+
+/// How many calls without limits may be under way at once. Those with limits are bounded
+/// by their permits.
+const UNLIMITED_MAX: usize = 1_000;
+
+/// Everything the gateway knows. Clones share it.
+#[derive(Clone)]
+pub struct GatewayState(Arc<Gateway>);
+
+struct Gateway {
+    upstreams: BTreeMap<String, Upstream>,
+    unlimited: Arc<Semaphore>,
+    exchanges: TaskTracker,
+    retry_after: RetryAfter,
+}
+
+impl GatewayState {
+    /// A gateway to `upstreams`, each behind its limiter. `secret` keys the hashes of
+    /// opaque credentials.
+    ///
+    /// # Errors
+    /// An upstream is `https` and the system trusts no certificates.
+    pub fn new(
+        upstreams: impl IntoIterator<Item = (config::Upstream, Limiter)>,
+        secret: &KeySecret,
+    ) -> Result<Self, RootsError> {
+        let named = |(config, limiter): (config::Upstream, Limiter)| {
+            Ok((
+                config.name.clone(),
+                Upstream::new(config, limiter, secret.clone())?,
+            ))
+        };
+        Ok(Self(Arc::new(Gateway {
+            upstreams: upstreams.into_iter().map(named).collect::<Result<_, _>>()?,
+            unlimited: Arc::new(Semaphore::new(UNLIMITED_MAX)),
+            exchanges: TaskTracker::new(),
+            retry_after: RetryAfter::default(),
+        })))
+    }
+
+    /// How many calls are upstream now, those whose callers have left included.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.0.exchanges.len()
+    }
+
+    /// Takes no new calls and gives those upstream `grace` to end. False if some did not:
+    /// their permits stay taken until they expire.
+    pub async fn finish(&self, grace: Duration) -> bool {
+        self.0.exchanges.close();
+        timeout(grace, self.0.exchanges.wait()).await.is_ok()
+    }
+}
+
+/// The routes of the gateway's listener: every path is a call.
+pub fn router(state: GatewayState) -> Router {
+    Router::new().fallback(call).with_state(state)
+}
+
+async fn call(State(gateway): State<GatewayState>, request: Request<Body>) -> Response {
+    relay::call(&gateway.0, request).await
+}

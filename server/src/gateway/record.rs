@@ -1,0 +1,114 @@
+//! One log line for each call, written when it is over.
+//!
+//! It says what the limiter did with the call. It never holds a header, a query or a body.
+
+use std::time::{Duration, Instant};
+
+use http::{Method, StatusCode};
+use spillway::Lane;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Its caller left before it was admitted.
+    #[default]
+    Left,
+    /// The gateway answered itself.
+    Refused,
+    /// The upstream's answer went to the caller, whole.
+    Relayed,
+    /// The upstream's answer was read to its end, without its caller.
+    Drained,
+    /// The upstream's answer did not come, or was cut.
+    Failed,
+}
+
+impl Outcome {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Refused => "refused",
+            Self::Relayed => "relayed",
+            Self::Drained => "drained",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What is known of a call so far; logged when dropped.
+#[derive(Debug)]
+pub(super) struct Record {
+    method: Method,
+    arrived: Instant,
+    admitted: Option<Instant>,
+    /// The upstream's name, empty if there is none of that name.
+    pub(super) upstream: String,
+    /// The workload's name, empty where no limit applies.
+    pub(super) workload: String,
+    /// Who waits for it.
+    pub(super) lane: Option<Lane>,
+    /// The user's key, empty where nobody is charged.
+    pub(super) user: String,
+    /// The answer's status, the upstream's or the gateway's own.
+    pub(super) status: Option<StatusCode>,
+    /// How it ended.
+    pub(super) outcome: Outcome,
+    /// Why it failed or was refused: a code, or a chain of errors.
+    pub(super) reason: Option<String>,
+}
+
+impl Record {
+    /// A call that has just arrived.
+    pub(super) fn new(method: Method) -> Self {
+        Self {
+            method,
+            arrived: Instant::now(),
+            admitted: None,
+            upstream: String::new(),
+            workload: String::new(),
+            lane: None,
+            user: String::new(),
+            status: None,
+            outcome: Outcome::default(),
+            reason: None,
+        }
+    }
+
+    /// From here on the call is the upstream's.
+    pub(super) fn admit(&mut self) {
+        self.admitted = Some(Instant::now());
+        self.outcome = Outcome::Failed;
+    }
+
+    fn waited(&self) -> Duration {
+        self.admitted.map_or_else(
+            || self.arrived.elapsed(),
+            |at| at.duration_since(self.arrived),
+        )
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let upstream_ms = self.admitted.map(|at| millis(at.elapsed()));
+        tracing::info!(
+            target: "spillway::gateway",
+            method = %self.method,
+            upstream = self.upstream,
+            workload = self.workload,
+            lane = self.lane.map(tracing::field::display),
+            // Escaped: a key is a stranger's text and must not steer a terminal.
+            user = %self.user.escape_debug(),
+            status = self.status.map(|status| status.as_u16()),
+            wait_ms = millis(self.waited()),
+            upstream_ms,
+            reason = self.reason,
+            "{}",
+            self.outcome.as_str()
+        );
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

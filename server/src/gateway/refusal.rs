@@ -1,0 +1,213 @@
+//! What the gateway answers itself: the one place where its errors become statuses.
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+};
+
+use super::{
+    dialect::{Dialect, Ids},
+    exchange::Failure,
+    identity::IdentityError,
+    path::PathError,
+    request_headers::HeaderError,
+    response_headers::disarm,
+    retry_after::RetryAfter,
+};
+use crate::{
+    http::Problem,
+    limiter::{Busy, Refused},
+};
+
+/// Echoed only up to this length, in bytes: ids of the SDKs are UUIDs.
+const CLIENT_ID_BYTES_MAX: usize = 128;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("client-request-id");
+const BLOCKED_BY: HeaderName = HeaderName::from_static("spillway-blocked-by");
+
+/// What a browser's script may read of a refusal.
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("Retry-After, Spillway-Blocked-By, request-id, client-request-id");
+
+/// Why a call was not relayed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// For its path.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// For its headers.
+    #[error(transparent)]
+    Headers(#[from] HeaderError),
+    /// Nobody can be charged.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The first segment names no upstream.
+    #[error("no such upstream; configured: {known}")]
+    UnknownUpstream {
+        /// The names of those that exist.
+        known: String,
+    },
+    /// Its parts would have to be charged one by one, which this version does not do.
+    #[error("batches are not supported; send the calls one by one")]
+    Batch,
+    /// No room within the hold.
+    #[error("no room within the hold")]
+    Busy(Busy, Dialect),
+    /// It can never fit, or the limiter cannot take it.
+    #[error(transparent)]
+    Limiter(Refused),
+    /// Too many calls without limits are under way.
+    #[error("too many calls are under way")]
+    Capacity,
+    /// The process ends.
+    #[error("shutting down")]
+    Closing,
+    /// The upstream did not answer.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl Refusal {
+    /// What a limiter's refusal means for a caller who speaks `dialect`.
+    pub fn by_limiter(refused: Refused, dialect: Dialect) -> Self {
+        match refused {
+            Refused::Busy(busy) => Self::Busy(busy, dialect),
+            other => Self::Limiter(other),
+        }
+    }
+
+    /// The answer's status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.kind().0
+    }
+
+    /// What stays the same about it, for programs and logs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.kind().1
+    }
+
+    fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::Path(_) => (StatusCode::BAD_REQUEST, "bad_path"),
+            Self::Headers(error) => header_kind(error),
+            Self::Identity(_) => (StatusCode::BAD_REQUEST, "no_identity"),
+            Self::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, "unknown_upstream"),
+            Self::Batch => (StatusCode::NOT_IMPLEMENTED, "batch_unsupported"),
+            Self::Busy(..) | Self::Limiter(Refused::Busy(_)) => {
+                (StatusCode::TOO_MANY_REQUESTS, "throttled")
+            }
+            Self::Limiter(Refused::Impossible { .. }) => (StatusCode::BAD_REQUEST, "impossible"),
+            Self::Capacity | Self::Limiter(Refused::Capacity) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "capacity")
+            }
+            Self::Limiter(Refused::Storage) => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
+            Self::Closing | Self::Limiter(Refused::Closing) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "closing")
+            }
+            Self::Failed(failure) => failure_kind(failure),
+        }
+    }
+
+    /// The answer to the call that `ids` name.
+    pub fn answer(&self, ids: &Ids, retry_after: &RetryAfter) -> Response {
+        let mut response = match self {
+            Self::Busy(busy, dialect) => throttled(busy, *dialect, ids, retry_after),
+            other => other.problem().into_response(),
+        };
+        let headers = response.headers_mut();
+        for (name, id) in [(REQUEST_ID, &ids.request), (CLIENT_REQUEST_ID, &ids.client)] {
+            if let Ok(id) = HeaderValue::from_str(id) {
+                headers.insert(name, id);
+            }
+        }
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        disarm(headers);
+        response
+    }
+
+    fn problem(&self) -> Problem {
+        let title = match self {
+            Self::Failed(_) => "The upstream did not answer",
+            Self::Busy(..) | Self::Limiter(_) | Self::Capacity | Self::Closing => {
+                "The call was not let through"
+            }
+            _ => "The call cannot be relayed as it is",
+        };
+        Problem::new(self.status(), self.code(), title).detail(self.to_string())
+    }
+}
+
+impl Ids {
+    /// New ones; the caller's own is kept where it can be repeated safely.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let request = random_id();
+        let client = headers
+            .get(CLIENT_REQUEST_ID)
+            .filter(|id| !id.is_empty() && id.len() <= CLIENT_ID_BYTES_MAX)
+            .and_then(|id| id.to_str().ok())
+            .map_or_else(|| request.clone(), str::to_owned);
+        Self { request, client }
+    }
+}
+
+/// A UUID of version 4.
+fn random_id() -> String {
+    let id: u128 = rand::random();
+    let id = id & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{id:032x}");
+    let part = |range| hex.get(range).unwrap_or_default();
+    [
+        part(0..8),
+        part(8..12),
+        part(12..16),
+        part(16..20),
+        part(20..32),
+    ]
+    .join("-")
+}
+
+fn throttled(busy: &Busy, dialect: Dialect, ids: &Ids, retry_after: &RetryAfter) -> Response {
+    let seconds = retry_after.seconds(busy.wait, dialect.retry_after_s_max());
+    let (media_type, body) = dialect.throttled(busy, ids, jiff::Timestamp::now());
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    if let Ok(blocked_by) = HeaderValue::from_str(&busy.blocked_by.to_string()) {
+        headers.insert(BLOCKED_BY, blocked_by);
+    }
+    response
+}
+
+fn header_kind(error: &HeaderError) -> (StatusCode, &'static str) {
+    match error {
+        HeaderError::Navigation => (StatusCode::FORBIDDEN, "navigation"),
+        HeaderError::Preflight => (StatusCode::FORBIDDEN, "origin_not_allowed"),
+        HeaderError::Upgrade => (StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported"),
+        HeaderError::Expectation => (StatusCode::EXPECTATION_FAILED, "expectation"),
+        HeaderError::Duplicate(_) | HeaderError::Hidden(_) | HeaderError::Malformed(..) => {
+            (StatusCode::BAD_REQUEST, "bad_header")
+        }
+    }
+}
+
+/// The status and the code of an exchange that failed.
+pub(super) fn failure_kind(failure: &Failure) -> (StatusCode, &'static str) {
+    match failure {
+        Failure::Unreachable(_) => (StatusCode::BAD_GATEWAY, "upstream_unreachable"),
+        Failure::ConnectTimeout => (StatusCode::GATEWAY_TIMEOUT, "upstream_unreachable"),
+        Failure::Broken(_) | Failure::Switched => (StatusCode::BAD_GATEWAY, "upstream_broken"),
+        Failure::UploadCut(_) => (StatusCode::BAD_REQUEST, "upload_cut"),
+        Failure::TooLong => (StatusCode::GATEWAY_TIMEOUT, "upstream_too_slow"),
+        Failure::Gone => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
+    }
+}

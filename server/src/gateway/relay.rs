@@ -1,0 +1,202 @@
+//! A call's way through the gateway: read, admit, hand over, answer.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, Request, Version, header::EXPECT, request::Parts};
+use http_body_util::{BodyExt as _, Limited};
+use spillway::Lane;
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    Gateway,
+    dialect::Ids,
+    exchange::{Exchange, Failure},
+    hold::hold,
+    path::{self, Target},
+    record::{Outcome, Record},
+    refusal::Refusal,
+    request_headers::{self, Asked},
+    slot::Slot,
+    upstream::Upstream,
+};
+use crate::limiter::{Ask, WorkloadIndex};
+
+/// How much of a refused call's body is still read, in bytes, and for how long: a
+/// connection that is closed on a client that still sends loses it the answer.
+const DISCARD_BYTES_MAX: usize = 256 * 1024;
+const DISCARD_MAX: Duration = Duration::from_secs(2);
+
+/// Answers one call, by its upstream or by the gateway itself.
+pub(super) async fn call(gateway: &Gateway, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let ids = Ids::of(&parts.headers);
+    let record = Record::new(parts.method.clone());
+    let mut arrival = Arrival {
+        parts,
+        body,
+        record,
+    };
+    let answered = match admit(gateway, &mut arrival).await {
+        Ok(admitted) => admitted
+            .hand_over(gateway, arrival)
+            .await
+            .map_err(Refusal::from),
+        Err(refusal) => {
+            arrival.refuse(&refusal);
+            Err(refusal)
+        }
+    };
+    answered.unwrap_or_else(|refusal| refusal.answer(&ids, &gateway.retry_after))
+}
+
+/// A call whose body has not been touched.
+struct Arrival {
+    parts: Parts,
+    body: Body,
+    record: Record,
+}
+
+/// A call that may go.
+struct Admitted<'a> {
+    upstream: &'a Upstream,
+    target: Target,
+    slot: Slot,
+}
+
+/// Reads the call's head and waits for its permit.
+async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitted<'a>, Refusal> {
+    let (parts, record) = (&arrival.parts, &mut arrival.record);
+    let (name, rest) = path::split(parts.uri.path());
+    let upstream = gateway
+        .upstreams
+        .get(name)
+        .ok_or_else(|| gateway.unknown())?;
+    name.clone_into(&mut record.upstream);
+    let asked = request_headers::read(&parts.method, &parts.headers)?;
+    let target = path::target(&upstream.base, rest, parts.uri.query())?;
+    if upstream.is_batch(&target.path) {
+        return Err(Refusal::Batch);
+    }
+    let slot = match upstream.limiter.workload_of(&parts.method, &target.path) {
+        Some(workload) => {
+            let ask = ask(upstream, workload, &asked, &parts.headers, &target.path)?;
+            limited(upstream, ask, &asked, record).await?
+        }
+        None => gateway.unlimited()?,
+    };
+    Ok(Admitted {
+        upstream,
+        target,
+        slot,
+    })
+}
+
+/// Whose budgets the call is charged to, and how much.
+fn ask(
+    upstream: &Upstream,
+    workload: WorkloadIndex,
+    asked: &Asked,
+    headers: &HeaderMap,
+    path: &str,
+) -> Result<Ask, Refusal> {
+    let identity = upstream.identities.identity(asked, headers, path)?;
+    Ok(Ask {
+        workload,
+        app: identity.app,
+        tenant: identity.tenant,
+        user: identity.user,
+        lane: asked.lane.unwrap_or(Lane::Foreground),
+        weight: asked.weight.unwrap_or(1),
+    })
+}
+
+/// Waits for a permit. A caller who leaves drops this future, and the limiter forgets it.
+async fn limited(
+    upstream: &Upstream,
+    ask: Ask,
+    asked: &Asked,
+    record: &mut Record,
+) -> Result<Slot, Refusal> {
+    let (workload, dialect) = upstream.workload(ask.workload);
+    workload.clone_into(&mut record.workload);
+    record.user.clone_from(&ask.user);
+    record.lane = Some(ask.lane);
+    let hold = hold(asked.wait_ms, upstream.hold_max);
+    let permit = upstream.limiter.acquire(ask, hold).await;
+    permit
+        .map(Slot::limited)
+        .map_err(|refused| Refusal::by_limiter(refused, dialect))
+}
+
+impl Admitted<'_> {
+    /// Starts the exchange and waits for the answer's head. Between the permit and the
+    /// exchange's own task nothing is awaited, so that a caller who leaves loses no permit.
+    async fn hand_over(self, gateway: &Gateway, arrival: Arrival) -> Result<Response, Failure> {
+        let Arrival {
+            parts,
+            body,
+            mut record,
+        } = arrival;
+        record.admit();
+        let (caller, head) = oneshot::channel();
+        let exchange = Exchange {
+            slot: self.slot,
+            record,
+            connections: Arc::clone(&self.upstream.connections),
+            caller: Some(caller),
+        };
+        let request = onward(parts, body, &self.target, self.upstream);
+        gateway.exchanges.spawn(exchange.run(request));
+        head.await.unwrap_or(Err(Failure::Gone))
+    }
+}
+
+/// The call as its upstream gets it: the address line in origin form, and only the headers
+/// that are its business.
+fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Request<Body> {
+    let mut request = Request::new(body);
+    *request.method_mut() = parts.method;
+    *request.version_mut() = Version::HTTP_11;
+    *request.headers_mut() = parts.headers;
+    request_headers::forward(request.headers_mut(), upstream.base.authority());
+    *request.uri_mut() = target.origin_form();
+    request
+}
+
+impl Arrival {
+    /// Logs the refusal and lets the client finish what it is sending.
+    fn refuse(mut self, refusal: &Refusal) {
+        self.record.outcome = Outcome::Refused;
+        self.record.status = Some(refusal.status());
+        self.record.reason = Some(refusal.code().to_owned());
+        // Who waits for `100 Continue` has sent nothing and must not be asked to.
+        if !self.parts.headers.contains_key(EXPECT) && !http_body::Body::is_end_stream(&self.body) {
+            tokio::spawn(discard(self.body));
+        }
+    }
+}
+
+async fn discard(body: Body) {
+    let mut body = Limited::new(body, DISCARD_BYTES_MAX);
+    let read = async { while let Some(Ok(_)) = body.frame().await {} };
+    drop(timeout(DISCARD_MAX, read).await);
+}
+
+impl Gateway {
+    /// A place for a call that no limit applies to.
+    fn unlimited(&self) -> Result<Slot, Refusal> {
+        if self.exchanges.is_closed() {
+            return Err(Refusal::Closing);
+        }
+        let place = Arc::clone(&self.unlimited).try_acquire_owned();
+        place.map(Slot::unlimited).map_err(|_| Refusal::Capacity)
+    }
+
+    fn unknown(&self) -> Refusal {
+        let names: Vec<_> = self.upstreams.keys().map(String::as_str).collect();
+        Refusal::UnknownUpstream {
+            known: names.join(", "),
+        }
+    }
+}

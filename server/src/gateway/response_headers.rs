@@ -1,0 +1,91 @@
+//! What of an upstream's headers the caller gets.
+//!
+//! The gateway shares its host with the dashboard and its origin with every upstream:
+//! nothing that an upstream sends may set state there or run as a page.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{
+        ALT_SVC, CONTENT_SECURITY_POLICY, SET_COOKIE, STRICT_TRANSPORT_SECURITY,
+        X_CONTENT_TYPE_OPTIONS,
+    },
+};
+
+use super::request_headers::{drop_hop_by_hop, is_own};
+
+/// Leaves of an upstream's headers what is meant for the caller, and disarms the rest.
+pub fn backward(headers: &mut HeaderMap) {
+    drop_hop_by_hop(headers);
+    for name in [
+        SET_COOKIE,
+        HeaderName::from_static("set-cookie2"),
+        HeaderName::from_static("clear-site-data"),
+        STRICT_TRANSPORT_SECURITY,
+        ALT_SVC,
+        HeaderName::from_static("service-worker-allowed"),
+    ] {
+        headers.remove(name);
+    }
+    let own: Vec<_> = headers
+        .keys()
+        .filter(|name| is_own(name))
+        .cloned()
+        .collect();
+    for name in own {
+        headers.remove(name);
+    }
+    disarm(headers);
+}
+
+/// No guessing of types, and no scripts, forms or origin for whoever opens it as a page.
+/// A policy of the upstream's own holds beside it.
+pub fn disarm(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_and_scripts_are_dropped_and_the_rest_passes() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("set-cookie", "a=1"),
+            ("set-cookie", "b=2"),
+            ("clear-site-data", "*"),
+            ("strict-transport-security", "max-age=1"),
+            ("alt-svc", "h3"),
+            ("service-worker-allowed", "/"),
+            ("spillway-blocked-by", "user"),
+            ("connection", "close, x-hop"),
+            ("x-hop", "1"),
+            ("transfer-encoding", "chunked"),
+            ("content-security-policy", "default-src 'none'"),
+            ("x-content-type-options", "x"),
+            ("retry-after", "3"),
+            ("content-length", "7"),
+            ("location", "https://other.example/"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        backward(&mut headers);
+        let mut left: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
+        left.sort_unstable();
+        assert_eq!(
+            left,
+            [
+                ("content-length", "7"),
+                ("content-security-policy", "default-src 'none'"),
+                ("content-security-policy", "sandbox"),
+                ("location", "https://other.example/"),
+                ("retry-after", "3"),
+                ("x-content-type-options", "nosniff"),
+            ]
+        );
+    }
+}
