@@ -1,0 +1,232 @@
+use std::time::Duration;
+
+use super::*;
+
+const MINIMAL: &str =
+    "[upstreams.graph]\nbase_url = 'https://graph.microsoft.com/'\npresets = ['onenote']\n";
+
+fn with(rest: &str) -> Result<Config, Error> {
+    Config::parse(&format!("{rest}\n{MINIMAL}"))
+}
+
+fn graph(rest: &str) -> Result<Config, Error> {
+    Config::parse(&format!("{MINIMAL}{rest}"))
+}
+
+fn own_workload(rest: &str) -> Result<Config, Error> {
+    graph(&format!(
+        "[[upstreams.graph.workloads]]\nname = 'search'\npaths = ['/v1.0/search']\n{rest}"
+    ))
+}
+
+#[test]
+fn what_is_left_out_has_its_documented_default() {
+    let Config { server, upstreams } = with("").unwrap();
+    assert_eq!(server.listen.to_string(), "127.0.0.1:3000");
+    assert_eq!(server.gateway_listen.to_string(), "127.0.0.1:3001");
+    assert_eq!(server.database_url, "sqlite://spillway.db");
+    assert_eq!(server.state_dir, Path::new("."));
+    assert_eq!(server.users_max, 200_000);
+    assert_eq!((server.public_url, server.allowed_hosts), (None, None));
+    let [graph] = &upstreams[..] else {
+        panic!("one upstream")
+    };
+    assert_eq!(
+        (graph.name.as_str(), graph.app.as_str()),
+        ("graph", "graph")
+    );
+    assert_eq!(graph.user_from, UserFrom::Token);
+    assert_eq!(graph.hold_max, Duration::from_secs(30));
+    assert_eq!(graph.workloads[0].policy.layers().len(), 6);
+}
+
+#[test]
+fn own_workloads_have_layers_and_come_before_presets() {
+    let config = own_workload(
+        "background_share_permille = 250
+         layers = [{ scope = 'user', dimension = 'rate', window_ms = 60000, limit = 120 },
+                   { scope = 'app', dimension = 'concurrency', limit = 20 }]",
+    )
+    .unwrap();
+    let workloads = &config.upstreams[0].workloads;
+    assert_eq!(workloads[0].name, "search");
+    assert_eq!(workloads[0].policy.background_share().permille(), 250);
+    assert!(workloads[0].claims("/v1.0/Search/query") && !workloads[0].claims("/v1.0/me/onenote"));
+    assert!(workloads[1].claims("/v1.0/me/%6FneNote/pages") && !workloads[1].claims("/v1.0/me"));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let table: &[(Result<Config, Error>, &str)] = &[
+        (
+            with("[server]\nlisen = '127.0.0.1:1'"),
+            "server.lisen: unknown key; did you mean `listen`?",
+        ),
+        (
+            with("[servr]\nlisten = '127.0.0.1:1'"),
+            "servr: unknown key; did you mean `server`?",
+        ),
+        (
+            with("[server]\nlisten = 'localhost'"),
+            "server.listen: must be an IP address and a port",
+        ),
+        (
+            with("[server]\nlisten = 3000"),
+            "server.listen: invalid type: integer `3000`, expected a string",
+        ),
+        (
+            with("[server]\nlisten = '0.0.0.0:3000'"),
+            "server.public_url: is needed when listening on 0.0.0.0",
+        ),
+        (
+            with("[server]\nlisten = '127.0.0.1:3001'"),
+            "server.gateway_listen: must differ",
+        ),
+        (
+            with("[server]\npublic_url = 'here'"),
+            "server.public_url: must be an absolute address",
+        ),
+        (
+            with("[server]\npublic_url = 'http://a/b'"),
+            "server.public_url: must not hold a path",
+        ),
+        (
+            with("[server]\nallowed_hosts = []"),
+            "server.allowed_hosts: must hold at least one",
+        ),
+        (
+            with("[server]\nallowed_hosts = ['a', 'a/b']"),
+            "server.allowed_hosts[1]: must be a host",
+        ),
+        (
+            with("[server]\ndatabase_url = 'postgres://x'"),
+            "server.database_url: PostgreSQL is not supported yet",
+        ),
+        (
+            with("[server]\ndatabase_url = 'sqlite::memory:'"),
+            "server.database_url: must be a file",
+        ),
+        (
+            with("[server]\ndatabase_url = 'spillway.db'"),
+            "server.database_url: must be an address",
+        ),
+        (
+            with("[server]\nredis_url = 'redis://x'"),
+            "server.redis_url: not supported yet",
+        ),
+        (
+            with("[server]\ntls_cert = 'x.pem'"),
+            "server.tls_cert: not supported yet",
+        ),
+        (
+            with("[server]\ntrusted_proxies = []"),
+            "server.trusted_proxies: not supported yet",
+        ),
+        (
+            with("[server]\ncors_origins = []"),
+            "server.cors_origins: not supported yet",
+        ),
+        (
+            with("[server]\npolicy_source = 'file'"),
+            "server.policy_source: \"file\" is not supported yet",
+        ),
+        (
+            with("[server]\nmax_users = 0"),
+            "server.max_users: must be at least 1",
+        ),
+        (with("[mail]\nsmtp_url = 'x'"), "mail: not supported yet"),
+        (Config::parse(""), "upstreams: none is given"),
+        (
+            Config::parse("[upstreams.graph]"),
+            "upstreams.graph.base_url: is missing",
+        ),
+        (
+            Config::parse("[upstreams.Graph]"),
+            "upstreams.Graph: an upstream's name",
+        ),
+        (
+            Config::parse("[upstreams.a]\nbase_url = 'a.b'"),
+            "upstreams.a.base_url: must be an absolute",
+        ),
+        (
+            Config::parse("[upstreams.a]\nbase_url = 'http://b'"),
+            "upstreams.a.presets: must name a preset",
+        ),
+        (
+            graph("hold_max_ms = 0"),
+            "upstreams.graph.hold_max_ms: must be from 1 to 600000",
+        ),
+        (
+            graph("user_from = 'cookie'"),
+            "upstreams.graph.user_from: unknown variant `cookie`",
+        ),
+        (graph("app = ''"), "upstreams.graph.app: must be 1 to 64"),
+        (
+            graph("clients = []"),
+            "upstreams.graph.clients: not supported yet",
+        ),
+        (
+            own_workload(""),
+            "upstreams.graph.workloads[0].layers: a policy needs at least one layer",
+        ),
+        (
+            own_workload(
+                "layers = [{ scope = 'user', dimension = 'concurrency', limit = 5 },
+                                    { scope = 'app', dimension = 'concurrency', limit = 0 }]",
+            ),
+            "upstreams.graph.workloads[0].layers[1].limit: a limit of 0 is illegal",
+        ),
+        (
+            own_workload("layers = [{ scope = 'user', dimension = 'rate', limit = 5 }]"),
+            "upstreams.graph.workloads[0].layers[0].window_ms: is missing",
+        ),
+        (
+            own_workload("layers = [{ scope = 'usr', dimension = 'rate', limit = 5 }]"),
+            "upstreams.graph.workloads[0].layers[0].scope: unknown variant `usr`",
+        ),
+        (
+            own_workload("background_share_permille = 0"),
+            "upstreams.graph.workloads[0].background_share_permille: a background share of 0",
+        ),
+    ];
+    for (result, expected) in table {
+        let error = result.as_ref().unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}\nis not\n{expected}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn a_preset_must_exist_and_be_named_once() {
+    let presets = |names: &str| {
+        let text = format!("[upstreams.graph]\nbase_url = 'http://b'\npresets = {names}");
+        Config::parse(&text).unwrap_err().to_string()
+    };
+    let key = "upstreams.graph.presets";
+    assert_eq!(
+        presets("['evernote']"),
+        format!("{key}[0]: there is no preset \"evernote\"; known: onenote")
+    );
+    assert_eq!(
+        presets("['onenote', 'teams']"),
+        format!("{key}[1]: preset \"teams\" is not supported yet")
+    );
+    assert_eq!(
+        presets("['onenote', 'onenote']"),
+        format!("{key}[1]: `onenote` is given twice")
+    );
+}
+
+#[test]
+fn broken_toml_is_found_by_its_line() {
+    let error = Config::parse("[server]\nlisten = \n")
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("spillway.toml: line 2: "), "{error}");
+}
+
+#[test]
+fn no_message_repeats_a_password() {
+    let error = Config::parse("[upstreams.a]\nbase_url = 'https://me:secret@a/'").unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+}

@@ -1,0 +1,156 @@
+//! `[upstreams.NAME]`: one throttled API.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde::Deserialize;
+
+use super::{Error, WebAddress, Workload, source::NotYet, workload};
+
+/// How long the gateway holds a call where the configuration says nothing.
+const HOLD_MAX_MS_DEFAULT: u64 = 30_000;
+
+/// The longest hold that may be set: what proxies and clients commonly bear is far below.
+const HOLD_MAX_MS_MAX: u64 = 600_000;
+
+/// The most characters of a name or an app's key: they become keys of counters and labels.
+const NAME_CHARS_MAX: usize = 64;
+
+/// One throttled API.
+#[derive(Clone, Debug)]
+pub struct Upstream {
+    /// The first segment of the gateway's paths: `graph`.
+    pub name: String,
+    /// Where it is.
+    pub base_url: WebAddress,
+    /// Its parts with limits of their own; a call belongs to the first that claims it.
+    pub workloads: Vec<Workload>,
+    /// The app's key where a call names none.
+    pub app: String,
+    /// Where the user's key comes from.
+    pub user_from: UserFrom,
+    /// How long a call may be held, wall time.
+    pub hold_max: Duration,
+}
+
+/// Where the user's key of a call comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserFrom {
+    /// The claims `tid`, `oid` and `appid` of the bearer.
+    #[default]
+    Token,
+    /// The header `Spillway-User`.
+    Header,
+    /// The path: `/users/{id}/…`.
+    Path,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    base_url: Option<String>,
+    #[serde(default)]
+    presets: Vec<String>,
+    app: Option<String>,
+    #[serde(default)]
+    user_from: UserFrom,
+    hold_max_ms: Option<u64>,
+    #[serde(default)]
+    workloads: Vec<workload::Raw>,
+    #[serde(rename = "clients")]
+    _clients: Option<NotYet>,
+    #[serde(rename = "rewrite_links")]
+    _rewrite_links: Option<NotYet>,
+}
+
+impl Raw {
+    pub(super) fn check(self, name: String) -> Result<Upstream, Error> {
+        let key = format!("upstreams.{name}");
+        if !is_name(&name) {
+            let problem = "an upstream's name must be of lower-case letters, digits, `-` and `_`, beginning with a letter";
+            return Err(Error::invalid(key, problem));
+        }
+        Ok(Upstream {
+            base_url: base_url(&key, self.base_url)?,
+            workloads: workloads(&key, self.workloads, self.presets)?,
+            app: app(&key, self.app, &name)?,
+            user_from: self.user_from,
+            hold_max: hold_max(&key, self.hold_max_ms)?,
+            name,
+        })
+    }
+}
+
+/// Names are path segments and labels: plain, and never mistaken for anything else.
+pub(super) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    name.len() <= NAME_CHARS_MAX
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(plain)
+}
+
+fn base_url(key: &str, text: Option<String>) -> Result<WebAddress, Error> {
+    let key = format!("{key}.base_url");
+    let Some(text) = text else {
+        return Err(Error::invalid(key, "is missing"));
+    };
+    text.parse()
+        .map_err(|error: super::AddressError| Error::invalid(key, error.to_string()))
+}
+
+/// The configuration's own workloads come first, so that they can narrow a preset.
+fn workloads(
+    key: &str,
+    own: Vec<workload::Raw>,
+    presets: Vec<String>,
+) -> Result<Vec<Workload>, Error> {
+    let own = own.into_iter().enumerate().map(|(n, raw)| {
+        let key = format!("{key}.workloads[{n}]");
+        raw.check(&key)
+            .map(|workload| (format!("{key}.name"), workload))
+    });
+    let presets = presets.iter().enumerate().map(|(n, name)| {
+        let key = format!("{key}.presets[{n}]");
+        workload::preset(&key, name).map(|workload| (key, workload))
+    });
+    let all: Vec<_> = own.chain(presets).collect::<Result<_, _>>()?;
+    let mut names = BTreeSet::new();
+    for (key, workload) in &all {
+        if !names.insert(workload.name.as_str()) {
+            return Err(Error::invalid(
+                key,
+                format!("`{}` is given twice", workload.name),
+            ));
+        }
+    }
+    if all.is_empty() {
+        return Err(Error::invalid(
+            format!("{key}.presets"),
+            "must name a preset, or [[…workloads]] must follow: without limits there is nothing to keep",
+        ));
+    }
+    Ok(all.into_iter().map(|(_, workload)| workload).collect())
+}
+
+fn app(key: &str, app: Option<String>, upstream: &str) -> Result<String, Error> {
+    let app = app.unwrap_or_else(|| upstream.to_owned());
+    let sound = !app.is_empty()
+        && app.chars().count() <= NAME_CHARS_MAX
+        && app.chars().all(|c| c.is_ascii_graphic());
+    if sound {
+        Ok(app)
+    } else {
+        let problem = format!("must be 1 to {NAME_CHARS_MAX} visible ASCII characters");
+        Err(Error::invalid(format!("{key}.app"), problem))
+    }
+}
+
+fn hold_max(key: &str, ms: Option<u64>) -> Result<Duration, Error> {
+    match ms.unwrap_or(HOLD_MAX_MS_DEFAULT) {
+        ms @ 1..=HOLD_MAX_MS_MAX => Ok(Duration::from_millis(ms)),
+        _ => Err(Error::invalid(
+            format!("{key}.hold_max_ms"),
+            format!("must be from 1 to {HOLD_MAX_MS_MAX}"),
+        )),
+    }
+}

@@ -1,0 +1,165 @@
+//! A workload of an upstream: a preset, or one of the configuration's own.
+
+use serde::Deserialize;
+use spillway::{
+    Scope,
+    policy::{self, Dimension, Layer, Policy, Share},
+    preset::Preset,
+};
+
+use super::{Error, PathPattern, PatternError, paths, upstream::is_name};
+
+/// Presets that the design knows and this version does not have.
+const PRESETS_TO_COME: [&str; 4] = ["sharepoint", "outlook", "teams", "notion"];
+
+/// A part of an upstream with limits of its own.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// `onenote`, …
+    pub name: String,
+    /// Which calls belong to it.
+    pub claims: Claims,
+    /// The limits that a fresh database is seeded with.
+    pub policy: Policy,
+}
+
+/// Which calls belong to a workload.
+#[derive(Clone, Debug)]
+pub enum Claims {
+    /// Those that the preset knows.
+    Preset(Preset),
+    /// Those whose path matches one of these.
+    Paths(Vec<PathPattern>),
+}
+
+impl Workload {
+    /// Whether a call to `path` belongs to it: the raw path after the upstream's name,
+    /// without its query.
+    pub fn claims(&self, path: &str) -> bool {
+        match &self.claims {
+            Claims::Preset(preset) => preset.claims(&paths::plain(path)),
+            Claims::Paths(patterns) => patterns.iter().any(|pattern| pattern.claims(path)),
+        }
+    }
+}
+
+/// The workload of the preset called `name`.
+pub(super) fn preset(key: &str, name: &str) -> Result<Workload, Error> {
+    let Some(preset) = Preset::named(name) else {
+        return Err(Error::invalid(key, unknown_preset(name)));
+    };
+    Ok(Workload {
+        name: name.to_owned(),
+        claims: Claims::Preset(preset),
+        policy: preset
+            .policy()
+            .map_err(|error| Error::invalid(key, error.to_string()))?,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    name: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    background_share_permille: Option<u16>,
+    #[serde(default)]
+    layers: Vec<RawLayer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLayer {
+    scope: Scope,
+    dimension: RawDimension,
+    window_ms: Option<u64>,
+    limit: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawDimension {
+    Rate,
+    Concurrency,
+}
+
+impl Raw {
+    pub(super) fn check(self, key: &str) -> Result<Workload, Error> {
+        let name = self.name.unwrap_or_default();
+        if !is_name(&name) {
+            let problem =
+                "must be of lower-case letters, digits, `-` and `_`, beginning with a letter";
+            return Err(Error::invalid(format!("{key}.name"), problem));
+        }
+        Ok(Workload {
+            name,
+            claims: Claims::Paths(patterns(key, &self.paths)?),
+            policy: policy(key, self.layers, self.background_share_permille)?,
+        })
+    }
+}
+
+fn unknown_preset(name: &str) -> String {
+    if PRESETS_TO_COME.contains(&name) {
+        return format!("preset \"{name}\" is not supported yet");
+    }
+    let known: Vec<_> = Preset::ALL.iter().map(|preset| preset.name()).collect();
+    format!(
+        "there is no preset \"{}\"; known: {}",
+        name.escape_debug(),
+        known.join(", ")
+    )
+}
+
+fn patterns(key: &str, paths: &[String]) -> Result<Vec<PathPattern>, Error> {
+    if paths.is_empty() {
+        let problem = "must hold at least one path, like \"/v1/search\"";
+        return Err(Error::invalid(format!("{key}.paths"), problem));
+    }
+    let pattern = |(n, text): (usize, &String)| {
+        text.parse().map_err(|error: PatternError| {
+            Error::invalid(format!("{key}.paths[{n}]"), error.to_string())
+        })
+    };
+    paths.iter().enumerate().map(pattern).collect()
+}
+
+fn policy(key: &str, layers: Vec<RawLayer>, share_permille: Option<u16>) -> Result<Policy, Error> {
+    let share = share_permille
+        .map_or(Ok(Share::HALF), Share::new)
+        .map_err(|error| {
+            Error::invalid(
+                format!("{key}.background_share_permille"),
+                error.to_string(),
+            )
+        })?;
+    let layers = layers
+        .into_iter()
+        .enumerate()
+        .map(|(n, layer)| layer.check(&format!("{key}.layers[{n}]")))
+        .collect::<Result<_, _>>()?;
+    Policy::new(layers, share)
+        .map_err(|error| Error::invalid(format!("{key}.layers"), error.to_string()))
+}
+
+impl RawLayer {
+    fn check(self, key: &str) -> Result<Layer, Error> {
+        let window_key = || format!("{key}.window_ms");
+        let dimension = match (self.dimension, self.window_ms) {
+            (RawDimension::Rate, Some(window_ms)) => Dimension::Rate { window_ms },
+            (RawDimension::Rate, None) => return Err(Error::invalid(window_key(), "is missing")),
+            (RawDimension::Concurrency, None) => Dimension::Concurrency,
+            (RawDimension::Concurrency, Some(_)) => {
+                return Err(Error::invalid(window_key(), "a concurrency has no window"));
+            }
+        };
+        Layer::new(self.scope, dimension, self.limit).map_err(|error| {
+            let key = match error {
+                policy::Error::Window(_) => window_key(),
+                _ => format!("{key}.limit"),
+            };
+            Error::invalid(key, error.to_string())
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! The edge: who may ask at all, how errors look, what is logged, how a listener ends.
+//!
+//! Every route of both listeners is behind [`guarded`]: the log of requests outside, then
+//! the Host allow-list, then, while open, the refusal of forwarded requests.
+
+mod access_log;
+mod forwarded;
+mod health;
+mod hosts;
+mod listener;
+mod problem;
+mod shutdown;
+
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+
+pub use health::Health;
+pub use hosts::AllowedHosts;
+pub use listener::{BindError, bind, serve};
+pub use problem::Problem;
+pub use shutdown::Shutdown;
+
+/// Who may ask.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    /// The only hosts that requests may name.
+    pub hosts: AllowedHosts,
+    /// Without sign-in: then nothing that came through a proxy is answered.
+    pub open: bool,
+}
+
+/// `router` behind `guard`, its requests logged under `listener`'s name.
+pub fn guarded(router: Router, listener: &'static str, guard: Guard) -> Router {
+    let router = if guard.open {
+        router.layer(middleware::from_fn(forwarded::refuse))
+    } else {
+        router
+    };
+    router
+        .layer(middleware::from_fn_with_state(
+            Arc::new(guard.hosts),
+            hosts::check,
+        ))
+        .layer(middleware::from_fn_with_state(listener, access_log::log))
+}

@@ -1,0 +1,121 @@
+//! Errors as RFC 9457 `application/problem+json`, with a `code` that stays the same.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+/// What the media type says.
+const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// An error as clients see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    code: &'static str,
+    title: &'static str,
+    detail: Option<Cow<'static, str>>,
+    more: Map<String, Value>,
+}
+
+impl Problem {
+    /// A problem that programs know by `code` and people by `title`.
+    pub fn new(status: StatusCode, code: &'static str, title: &'static str) -> Self {
+        Self {
+            status,
+            kind: "about:blank",
+            code,
+            title,
+            detail: None,
+            more: Map::new(),
+        }
+    }
+
+    /// Nothing is at this address.
+    pub fn not_found() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "Nothing is at this address",
+        )
+    }
+
+    /// The address exists, the method does not.
+    pub fn method_not_allowed() -> Self {
+        let title = "This address does not answer to this method";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", title)
+    }
+
+    /// Names a problem type other than `about:blank`.
+    #[must_use]
+    pub fn kind(mut self, uri: &'static str) -> Self {
+        self.kind = uri;
+        self
+    }
+
+    /// Says more about this occurrence. Never put a secret here.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Adds a member of the problem's own.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The answer's status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// As it is written.
+    pub fn to_json(&self) -> Value {
+        let mut members = self.more.clone();
+        members.insert("type".into(), self.kind.into());
+        members.insert("title".into(), self.title.into());
+        members.insert("status".into(), self.status.as_u16().into());
+        members.insert("code".into(), self.code.into());
+        if let Some(detail) = &self.detail {
+            members.insert("detail".into(), detail.as_ref().into());
+        }
+        Value::Object(members)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, MEDIA_TYPE),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ];
+        (self.status, headers, self.to_json().to_string()).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_has_the_members_of_its_rfc_and_its_own() {
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", "Too many")
+            .kind("https://iana.org/assignments/http-problem-types#quota-exceeded")
+            .with("retry_after_ms", 5);
+        let expected = serde_json::json!({
+            "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            "title": "Too many", "status": 429, "code": "throttled", "retry_after_ms": 5,
+        });
+        assert_eq!(problem.to_json(), expected);
+        let response = problem.into_response();
+        assert_eq!(
+            response.headers()[header::CONTENT_TYPE],
+            "application/problem+json"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+use super::*;
+
+struct Fixture {
+    store: Store,
+    url: String,
+    _dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", dir.path().join("spillway.db").display());
+        Self {
+            store: Store::open(&url).await.unwrap(),
+            url,
+            _dir: dir,
+        }
+    }
+
+    async fn reopened(self) -> Self {
+        self.store.close().await;
+        Self {
+            store: Store::open(&self.url).await.unwrap(),
+            ..self
+        }
+    }
+}
+
+fn policy(document: &str) -> NewPolicy<'_> {
+    NewPolicy {
+        upstream: "graph",
+        workload: "onenote",
+        document,
+        reason: "why",
+        author: "who",
+        created_at_ms: 7,
+    }
+}
+
+#[tokio::test]
+async fn an_identity_is_made_once_and_the_first_service_is_remembered() {
+    let fixture = Fixture::new().await;
+    let fresh = fixture.store.instance().await.unwrap();
+    assert_eq!(fresh.id.len(), 32);
+    assert!(!fresh.served);
+    fixture.store.mark_served(5).await.unwrap();
+    fixture.store.mark_served(9).await.unwrap();
+
+    let fixture = fixture.reopened().await;
+    let again = fixture.store.instance().await.unwrap();
+    assert_eq!(
+        again,
+        Instance {
+            served: true,
+            ..fresh
+        }
+    );
+    let at: i64 = sqlx::query_scalar("SELECT served_at_ms FROM instance")
+        .fetch_one(&fixture.store.pool)
+        .await
+        .unwrap();
+    assert_eq!(at, 5, "the first note stays");
+}
+
+#[tokio::test]
+async fn a_policy_is_seeded_once_and_survives() {
+    let fixture = Fixture::new().await;
+    assert_eq!(
+        fixture.store.policy("graph", "onenote").await.unwrap(),
+        None
+    );
+    let seeded = fixture
+        .store
+        .seed_policy("graph", "onenote", "{\"a\":1}", 7)
+        .await
+        .unwrap();
+    assert_eq!((seeded.version, seeded.created_at_ms), (1, 7));
+
+    let fixture = fixture.reopened().await;
+    let kept = fixture
+        .store
+        .seed_policy("graph", "onenote", "{\"a\":2}", 8)
+        .await
+        .unwrap();
+    assert_eq!(kept, seeded, "the database rules, not the seed");
+    assert_eq!(fixture.store.policy("graph", "other").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn versions_are_appended_and_one_of_two_writers_wins() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    store.append_policy(&policy("1"), 1).await.unwrap();
+    store.append_policy(&policy("2"), 2).await.unwrap();
+    let late = store.append_policy(&policy("3"), 2).await;
+    assert!(matches!(late, Err(Error::Conflict(2))), "{late:?}");
+    let now = store.policy("graph", "onenote").await.unwrap().unwrap();
+    assert_eq!((now.version, now.document.as_str()), (2, "2"));
+}
+
+#[tokio::test]
+async fn a_version_is_never_changed_or_deleted() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    store.append_policy(&policy("1"), 1).await.unwrap();
+    for statement in ["UPDATE policies SET document = ''", "DELETE FROM policies"] {
+        let error = sqlx::query(statement)
+            .execute(&store.pool)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("append-only"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_database_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("text");
+    std::fs::write(
+        &text,
+        "this is not a database, and it is long enough to be read as one".repeat(20),
+    )
+    .unwrap();
+    let missing = dir.path().join("missing/spillway.db");
+    for path in [dir.path(), &text, &missing] {
+        let error = Store::open(&format!("sqlite://{}", path.display()))
+            .await
+            .unwrap_err();
+        assert!(matches!(error, OpenError::Open(_)), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_can_only_be_read_is_refused_at_once() {
+    let fixture = Fixture::new().await;
+    fixture.store.close().await;
+    let error = Store::open(&format!("{}?mode=ro", fixture.url))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            OpenError::Open(_) | OpenError::Migrate(_) | OpenError::Write(_)
+        ),
+        "{error:?}"
+    );
+}
