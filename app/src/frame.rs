@@ -25,6 +25,7 @@ pub fn App() -> impl IntoView {
             </main>
         </Router>
     }
+    .into_any()
 }
 
 #[component]
@@ -46,6 +47,7 @@ fn Rail() -> impl IntoView {
             <footer>{concat!("Spillway ", env!("CARGO_PKG_VERSION"))}</footer>
         </aside>
     }
+    .into_any()
 }
 
 #[component]

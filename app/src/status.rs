@@ -23,6 +23,7 @@ pub fn Header(
         </header>
         <Notices/>
     }
+    .into_any()
 }
 
 /// The connection's state: a dot, a word, and an age.
@@ -41,6 +42,7 @@ fn ConnectionState() -> impl IntoView {
             <small>{move || detail.get()}</small>
         </p>
     }
+    .into_any()
 }
 
 /// Stops what moves, and lets it go on. Without a running page there is nothing to stop.
@@ -107,4 +109,5 @@ fn Notices() -> impl IntoView {
             </p>
         </Show>
     }
+    .into_any()
 }

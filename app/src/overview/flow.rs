@@ -162,6 +162,7 @@ pub fn FlowBlock(
             </details>
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -182,6 +183,7 @@ fn Spark(name: &'static str, class: Signal<&'static str>, series: Signal<Series>
             </svg>
         </div>
     }
+    .into_any()
 }
 
 #[cfg(test)]

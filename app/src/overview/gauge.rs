@@ -138,6 +138,7 @@ pub fn Gauge(
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// `60 s window`, or what is the matter and when it ends.

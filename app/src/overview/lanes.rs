@@ -97,6 +97,7 @@ pub fn LaneUse(
             </ul>
         </div>
     }
+    .into_any()
 }
 
 /// The lanes' counters: what waits now, and what became of the calls since the start.
@@ -144,6 +145,7 @@ pub fn LaneTable(
             </table>
         </div>
     }
+    .into_any()
 }
 
 fn longest(lane: &Lane) -> String {

@@ -109,6 +109,7 @@ pub fn LeadSection(
             </p>
         </section>
     }
+    .into_any()
 }
 
 fn all_budgets(state: &State) -> impl Iterator<Item = (String, &Budget)> {

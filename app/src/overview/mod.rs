@@ -22,9 +22,9 @@ use leptos_meta::Title;
 
 pub use icon::{Icon, Sign};
 
+use crate::announcer::Announcer;
 use crate::feed::Feed;
 use crate::status::Header;
-use crate::announcer::Announcer;
 use lead::{LeadSection, lead};
 use workload::WorkloadCard;
 
@@ -57,6 +57,7 @@ pub fn Overview() -> impl IntoView {
             </For>
         </div>
     }
+    .into_any()
 }
 
 #[cfg(all(test, feature = "ssr"))]

@@ -175,6 +175,7 @@ pub fn UserTable(
             </table>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -222,6 +223,7 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>, as_of: Memo<String>) -> imp
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// `before` without those that are gone, then the new ones: nothing moves under the pointer.

@@ -75,6 +75,7 @@ pub fn WorkloadCard(
             <UserTable workload=workload as_of=as_of/>
         </Show>
     }
+    .into_any()
 }
 
 /// The gauges of an app's or a tenant's budget.
@@ -115,6 +116,7 @@ fn BudgetRow(
             </div>
         </div>
     }
+    .into_any()
 }
 
 #[component]
