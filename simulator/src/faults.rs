@@ -107,7 +107,10 @@ impl Faults {
 
     /// The fault for this call: one of the oldest order that matches it.
     pub(crate) fn take(&mut self, path_and_query: &str, user: &str) -> Option<Fault> {
-        let index = self.orders.iter().position(|order| order.fits(path_and_query, user))?;
+        let index = self
+            .orders
+            .iter()
+            .position(|order| order.fits(path_and_query, user))?;
         let order = self.orders.get_mut(index)?;
         let fault = order.fault.clone();
         order.count = order.count.saturating_sub(1);
@@ -151,7 +154,9 @@ impl Order {
 impl Fault {
     /// The extra headers; [`Self::validate`] made sure that all are legal.
     pub(crate) fn header_pairs(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        self.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
+        self.headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
     }
 
     fn validate(&self) -> Result<(), String> {
@@ -165,7 +170,9 @@ impl Fault {
         if self.headers.len() > HEADERS_MAX {
             return Err(format!("headers must be at most {HEADERS_MAX}"));
         }
-        self.headers.iter().try_for_each(|(name, value)| validate_header(name, value))
+        self.headers
+            .iter()
+            .try_for_each(|(name, value)| validate_header(name, value))
     }
 
     fn validate_error(&self) -> Result<(), String> {
@@ -190,8 +197,14 @@ impl Fault {
 
 /// Headers that would break the framing of the answer are not taken.
 fn validate_header(name: &str, value: &str) -> Result<(), String> {
-    const FRAMING: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
-    let legal = HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value).is_ok();
+    const FRAMING: [&str; 4] = [
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    let legal =
+        HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value).is_ok();
     if !legal || FRAMING.contains(&name.to_ascii_lowercase().as_str()) {
         return Err(format!("headers: {name:?} cannot be set"));
     }
@@ -217,13 +230,25 @@ mod tests {
     #[test]
     fn an_order_is_spent_on_the_calls_that_match_oldest_first() {
         let mut faults = Faults::default();
-        faults.add(order(r#"{"match":"/pages","count":2,"fault":{"status":429}}"#)).unwrap();
-        faults.add(order(r#"{"user":"u1","fault":{"latency_ms":5}}"#)).unwrap();
+        faults
+            .add(order(
+                r#"{"match":"/pages","count":2,"fault":{"status":429}}"#,
+            ))
+            .unwrap();
+        faults
+            .add(order(r#"{"user":"u1","fault":{"latency_ms":5}}"#))
+            .unwrap();
         assert_eq!(faults.take("/v1.0/me", "u2"), None);
         assert_eq!(faults.take("/v1.0/me", "u1").unwrap().latency_ms, Some(5));
         assert_eq!(faults.take("/v1.0/me", "u1"), None);
         for _ in 0..2 {
-            assert_eq!(faults.take("/v1.0/me/onenote/pages?$top=1", "u1").unwrap().status, Some(429));
+            assert_eq!(
+                faults
+                    .take("/v1.0/me/onenote/pages?$top=1", "u1")
+                    .unwrap()
+                    .status,
+                Some(429)
+            );
         }
         assert_eq!(faults.take("/v1.0/me/onenote/pages", "u1"), None);
         assert_eq!(faults.spent(), 3);
@@ -248,15 +273,23 @@ mod tests {
         assert!(refusal(r#"{"fault":{"status":200}}"#).starts_with("status"));
         assert!(refusal(r#"{"fault":{"retry_after":"1"}}"#).contains("need a status"));
         assert!(refusal(r#"{"fault":{"status":500,"cut":"before_headers"}}"#).contains("no room"));
-        assert!(refusal(r#"{"fault":{"status":429,"retry_after":"1\r\nx: y"}}"#).starts_with("retry_after"));
+        assert!(
+            refusal(r#"{"fault":{"status":429,"retry_after":"1\r\nx: y"}}"#)
+                .starts_with("retry_after")
+        );
         assert!(refusal(r#"{"fault":{"latency_ms":600001}}"#).starts_with("latency_ms"));
-        assert!(refusal(r#"{"fault":{"headers":{"Content-Length":"1"}}}"#).contains("Content-Length"));
+        assert!(
+            refusal(r#"{"fault":{"headers":{"Content-Length":"1"}}}"#).contains("Content-Length")
+        );
         assert!(refusal(r#"{"fault":{"headers":{"a b":"1"}}}"#).contains("a b"));
     }
 
     #[test]
     fn unknown_fields_are_named() {
         let error = serde_json::from_str::<Order>(r#"{"fault":{"statsu":500}}"#).unwrap_err();
-        assert!(error.to_string().contains("unknown field `statsu`"), "{error}");
+        assert!(
+            error.to_string().contains("unknown field `statsu`"),
+            "{error}"
+        );
     }
 }

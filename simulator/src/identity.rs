@@ -47,7 +47,9 @@ pub(crate) fn caller(
     if let Some(token) = bearer_of(headers) {
         return Some(by_claims(token, default_app).unwrap_or_else(|| by_token(token, default_app)));
     }
-    let named = headers.get("x-sim-user").and_then(|value| value.to_str().ok());
+    let named = headers
+        .get("x-sim-user")
+        .and_then(|value| value.to_str().ok());
     let user = named.or(path_user).filter(|user| is_name(user))?;
     Some(Caller {
         app: default_app.to_owned(),
@@ -78,7 +80,11 @@ fn by_claims(token: &str, default_app: &str) -> Option<Caller> {
     let claims: Claims = serde_json::from_slice(&json).ok()?;
     let app = claims.appid.unwrap_or_else(|| default_app.to_owned());
     let fits = is_name(&claims.oid) && is_name(&app) && claims.tid.len() <= NAME_MAX;
-    fits.then_some(Caller { app, tenant: claims.tid, user: claims.oid })
+    fits.then_some(Caller {
+        app,
+        tenant: claims.tid,
+        user: claims.oid,
+    })
 }
 
 /// An opaque bearer is its own user, under a digest, so that no token shows in the score.
@@ -112,7 +118,10 @@ mod tests {
 
     #[test]
     fn claims_name_user_tenant_and_app() {
-        let headers = with("authorization", &format!("Bearer {}", bearer("u/1", "t1", "a1")));
+        let headers = with(
+            "authorization",
+            &format!("Bearer {}", bearer("u/1", "t1", "a1")),
+        );
         assert_eq!(who(&headers, Some("other")), owned("a1", "t1", "u/1"));
     }
 
@@ -136,7 +145,10 @@ mod tests {
 
     #[test]
     fn without_a_bearer_the_header_then_the_path_names_the_user() {
-        assert_eq!(who(&with("x-sim-user", "h1"), Some("p1")), owned("app", "", "h1"));
+        assert_eq!(
+            who(&with("x-sim-user", "h1"), Some("p1")),
+            owned("app", "", "h1")
+        );
         assert_eq!(who(&HeaderMap::new(), Some("p1")), owned("app", "", "p1"));
         assert_eq!(who(&HeaderMap::new(), None), None);
         assert_eq!(who(&with("authorization", "Basic eA=="), None), None);

@@ -33,7 +33,10 @@ impl Default for Settings {
             windows: Windows::Fixed,
             rejected: Rejected::Count,
             seed: 1,
-            latency: Latency { min_ms: 300, max_ms: 900 },
+            latency: Latency {
+                min_ms: 300,
+                max_ms: 900,
+            },
             limits: Limits::onenote(),
             app: "note-bridge".to_owned(),
             base_url: None,
@@ -49,7 +52,12 @@ impl Settings {
     /// The first setting that is out of bounds, by name.
     pub fn validate(&self) -> Result<(), SettingsError> {
         check("time_scale", u64::from(self.time_scale), 1, 10_000)?;
-        check("latency.min_ms", self.latency.min_ms, 0, self.latency.max_ms)?;
+        check(
+            "latency.min_ms",
+            self.latency.min_ms,
+            0,
+            self.latency.max_ms,
+        )?;
         check("latency.max_ms", self.latency.max_ms, 0, 600_000)?;
         let (fewest, most) = self.pages_per_section;
         check("pages_per_section", u64::from(fewest), 0, u64::from(most))?;
@@ -59,7 +67,10 @@ impl Settings {
             check_base_url(url)?;
         }
         let scopes = [Some(&self.limits.user), self.limits.app.as_ref()];
-        scopes.into_iter().flatten().try_for_each(ScopeLimits::validate)
+        scopes
+            .into_iter()
+            .flatten()
+            .try_for_each(ScopeLimits::validate)
     }
 }
 
@@ -80,7 +91,10 @@ impl FromStr for Windows {
         match text {
             "fixed" => Ok(Self::Fixed),
             "sliding" => Ok(Self::Sliding),
-            _ => Err(ChoiceError { given: text.to_owned(), choices: "fixed, sliding" }),
+            _ => Err(ChoiceError {
+                given: text.to_owned(),
+                choices: "fixed, sliding",
+            }),
         }
     }
 }
@@ -103,7 +117,10 @@ impl FromStr for Rejected {
         match text {
             "count" => Ok(Self::Count),
             "ignore" => Ok(Self::Ignore),
-            _ => Err(ChoiceError { given: text.to_owned(), choices: "count, ignore" }),
+            _ => Err(ChoiceError {
+                given: text.to_owned(),
+                choices: "count, ignore",
+            }),
         }
     }
 }
@@ -152,8 +169,14 @@ impl ScopeLimits {
     pub fn per_minute_and_hour(minute: u32, hour: u32, concurrent: u32) -> Self {
         Self {
             rates: vec![
-                Rate { limit: minute, window_ms: 60_000 },
-                Rate { limit: hour, window_ms: 3_600_000 },
+                Rate {
+                    limit: minute,
+                    window_ms: 60_000,
+                },
+                Rate {
+                    limit: hour,
+                    window_ms: 3_600_000,
+                },
             ],
             concurrent,
         }
@@ -210,11 +233,18 @@ fn check(name: &'static str, given: u64, min: u64, max: u64) -> Result<(), Setti
     if (min..=max).contains(&given) {
         return Ok(());
     }
-    Err(SettingsError::Range { name, given, min, max })
+    Err(SettingsError::Range {
+        name,
+        given,
+        min,
+        max,
+    })
 }
 
 fn check_base_url(url: &str) -> Result<(), SettingsError> {
-    let authority = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let authority = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
     match authority.map(|text| text.trim_end_matches('/')) {
         Some(text) if is_authority(text) => Ok(()),
         _ => Err(SettingsError::BaseUrl),
@@ -243,13 +273,31 @@ mod tests {
     fn bad_settings_are_named() {
         assert_eq!(Settings::default().validate(), Ok(()));
         let bad = [
-            Settings { time_scale: 0, ..Settings::default() },
-            Settings { latency: Latency { min_ms: 2, max_ms: 1 }, ..Settings::default() },
-            Settings { pages_per_section: (5, 4), ..Settings::default() },
-            Settings { app: String::new(), ..Settings::default() },
+            Settings {
+                time_scale: 0,
+                ..Settings::default()
+            },
+            Settings {
+                latency: Latency {
+                    min_ms: 2,
+                    max_ms: 1,
+                },
+                ..Settings::default()
+            },
+            Settings {
+                pages_per_section: (5, 4),
+                ..Settings::default()
+            },
+            Settings {
+                app: String::new(),
+                ..Settings::default()
+            },
         ];
         for settings in bad {
-            assert!(matches!(settings.validate(), Err(SettingsError::Range { .. })), "{settings:?}");
+            assert!(
+                matches!(settings.validate(), Err(SettingsError::Range { .. })),
+                "{settings:?}"
+            );
         }
         let mut zero = Settings::default();
         zero.limits.user.rates[0].limit = 0;
@@ -259,9 +307,18 @@ mod tests {
 
     #[test]
     fn a_base_url_is_scheme_and_authority() {
-        let with = |url: &str| Settings { base_url: Some(url.to_owned()), ..Settings::default() };
+        let with = |url: &str| Settings {
+            base_url: Some(url.to_owned()),
+            ..Settings::default()
+        };
         assert_eq!(with("https://graph.example:8443/").validate(), Ok(()));
-        for url in ["graph.example", "ftp://x", "http://", "http://a/b", "http://a\"b"] {
+        for url in [
+            "graph.example",
+            "ftp://x",
+            "http://",
+            "http://a/b",
+            "http://a\"b",
+        ] {
             assert_eq!(with(url).validate(), Err(SettingsError::BaseUrl), "{url}");
         }
     }

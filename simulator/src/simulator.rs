@@ -59,7 +59,9 @@ impl Simulator {
             faults: Mutex::new(Faults::default()),
             settings,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// Everything it answers: `/_sim` and, for all other paths, Graph.
@@ -68,7 +70,9 @@ impl Simulator {
             .route("/_sim/stats", get(sim_api::stats))
             .route(
                 "/_sim/faults",
-                get(sim_api::faults).post(sim_api::inject).delete(sim_api::clear),
+                get(sim_api::faults)
+                    .post(sim_api::inject)
+                    .delete(sim_api::clear),
             )
             .fallback(graph::answer)
             .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -101,17 +105,17 @@ impl Simulator {
     /// Lets a call in: with its budgets charged if it is `limited`, else only counted.
     pub(crate) fn admit(&self, caller: &Caller, limited: bool) -> Result<Slot, Refusal> {
         let calls = Arc::clone(&self.shared.calls);
+        let in_progress = calls.try_acquire_owned().map_err(|_| Refusal::Capacity)?;
         let ticket = if limited {
-            let mut ledger = self.ledger();
-            // Read under the lock, so that instants are in the order of the arrivals.
-            let now_us = self.shared.clock.now_us();
-            Some(ledger.arrive(now_us, caller)?)
+            Some(self.charge(caller)?)
         } else {
             None
         };
-        let mut slot = Slot { simulator: self.clone(), ticket, _call: None };
-        slot._call = Some(calls.try_acquire_owned().map_err(|_| Refusal::Capacity)?);
-        Ok(slot)
+        Ok(Slot {
+            simulator: self.clone(),
+            ticket,
+            _in_progress: in_progress,
+        })
     }
 
     /// How long call number `call` takes.
@@ -122,12 +126,24 @@ impl Simulator {
         self.shared.clock.wall(unscaled_us)
     }
 
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn charge(&self, caller: &Caller) -> Result<Ticket, Refusal> {
+        let mut ledger = self.ledger();
+        // Read under the lock, so that instants are in the order of the arrivals.
+        ledger.arrive(self.shared.clock.now_us(), caller)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.shared
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
-        self.shared.faults.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .faults
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,7 +152,7 @@ impl Simulator {
 pub(crate) struct Slot {
     simulator: Simulator,
     ticket: Option<Ticket>,
-    _call: Option<OwnedSemaphorePermit>,
+    _in_progress: OwnedSemaphorePermit,
 }
 
 impl Slot {
@@ -165,11 +181,20 @@ mod tests {
 
     fn in_flight(simulator: &Simulator) -> Vec<Option<u32>> {
         let budgets = simulator.stats().budgets;
-        budgets.iter().flat_map(|b| &b.layers).map(|layer| layer.in_flight).filter(Option::is_some).collect()
+        budgets
+            .iter()
+            .flat_map(|b| &b.layers)
+            .map(|layer| layer.in_flight)
+            .filter(Option::is_some)
+            .collect()
     }
 
     fn caller() -> Caller {
-        Caller { app: "a".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() }
+        Caller {
+            app: "a".to_owned(),
+            tenant: "t".to_owned(),
+            user: "u".to_owned(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -211,7 +236,10 @@ mod tests {
 
     #[test]
     fn latencies_are_scaled_and_within_range() {
-        let settings = Settings { time_scale: 100, ..Settings::default() };
+        let settings = Settings {
+            time_scale: 100,
+            ..Settings::default()
+        };
         let simulator = Simulator::new(settings).unwrap();
         let range = Duration::from_millis(3)..=Duration::from_millis(9);
         assert!((0..500).all(|n| range.contains(&simulator.latency(n))));

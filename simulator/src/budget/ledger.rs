@@ -94,8 +94,16 @@ impl Ledger {
             key.score(layers)
         });
         let retired = self.retired.iter().map(|(scope, layers)| {
-            let key = Key { scope: *scope, app: "*".to_owned(), tenant: String::new(), user: String::new() };
-            BudgetStats { key: "*".to_owned(), ..key.score(layers.clone()) }
+            let key = Key {
+                scope: *scope,
+                app: "*".to_owned(),
+                tenant: String::new(),
+                user: String::new(),
+            };
+            BudgetStats {
+                key: "*".to_owned(),
+                ..key.score(layers.clone())
+            }
         });
         live.chain(retired).collect()
     }
@@ -105,7 +113,10 @@ impl Ledger {
         let rules = &self.rules;
         let mut refused = None;
         for key in keys {
-            let budget = self.budgets.entry(key.clone()).or_insert_with(|| rules.budget(key));
+            let budget = self
+                .budgets
+                .entry(key.clone())
+                .or_insert_with(|| rules.budget(key));
             if budget.arrive(now_us) {
                 refused = refused.max(Some(key.scope));
             }
@@ -126,7 +137,10 @@ impl Ledger {
 
     /// Makes sure that the keys fit, by summing up idle budgets when there are too many.
     fn make_room(&mut self, keys: &[Key], now_us: u64) -> Result<(), Refusal> {
-        let new = keys.iter().filter(|key| !self.budgets.contains_key(key)).count();
+        let new = keys
+            .iter()
+            .filter(|key| !self.budgets.contains_key(key))
+            .count();
         if new == 0 || self.budgets.len() + new <= BUDGETS_MAX {
             return Ok(());
         }
@@ -197,7 +211,11 @@ impl Rules {
     }
 
     fn longest_window_us(&self, scope: Scope) -> u64 {
-        let windows = self.limits_of(scope).rates.iter().map(|rate| rate.window_ms * 1000);
+        let windows = self
+            .limits_of(scope)
+            .rates
+            .iter()
+            .map(|rate| rate.window_ms * 1000);
         windows.max().unwrap_or(0)
     }
 
@@ -279,14 +297,18 @@ impl Budget {
 
     fn layers(&mut self, limits: &ScopeLimits, now_us: u64) -> Vec<LayerStats> {
         let last_windows = self.referee.last_windows(now_us);
-        let rates = limits.rates.iter().zip(last_windows).map(|(rate, last)| LayerStats {
-            window_ms: Some(rate.window_ms),
-            limit: rate.limit,
-            peak: 0,
-            rejected: 0,
-            last_window: Some(last),
-            in_flight: None,
-        });
+        let rates = limits
+            .rates
+            .iter()
+            .zip(last_windows)
+            .map(|(rate, last)| LayerStats {
+                window_ms: Some(rate.window_ms),
+                limit: rate.limit,
+                peak: 0,
+                rejected: 0,
+                last_window: Some(last),
+                in_flight: None,
+            });
         let flight = LayerStats {
             window_ms: None,
             limit: limits.concurrent,

@@ -28,7 +28,11 @@ impl Gate {
                 Windows::Fixed => Count::fixed(phase_us(window_us)),
                 Windows::Sliding => Count::Sliding(VecDeque::new()),
             };
-            RateGate { limit: rate.limit, window_us, count }
+            RateGate {
+                limit: rate.limit,
+                window_us,
+                count,
+            }
         };
         Self {
             rates: limits.rates.iter().map(gate).collect(),
@@ -68,7 +72,11 @@ struct RateGate {
 
 #[derive(Debug)]
 enum Count {
-    Fixed { phase_us: u64, window: u64, calls: u64 },
+    Fixed {
+        phase_us: u64,
+        window: u64,
+        calls: u64,
+    },
     /// When the newest calls were counted, oldest first; never more than the limit, since older
     /// ones cannot change a verdict.
     Sliding(VecDeque<u64>),
@@ -76,7 +84,11 @@ enum Count {
 
 impl Count {
     fn fixed(phase_us: u64) -> Self {
-        Self::Fixed { phase_us, window: 0, calls: 0 }
+        Self::Fixed {
+            phase_us,
+            window: 0,
+            calls: 0,
+        }
     }
 }
 
@@ -105,7 +117,11 @@ impl RateGate {
     /// Drops what no longer counts.
     fn forget(&mut self, now_us: u64) {
         match &mut self.count {
-            Count::Fixed { phase_us, window, calls } => {
+            Count::Fixed {
+                phase_us,
+                window,
+                calls,
+            } => {
                 let current = (now_us + *phase_us) / self.window_us;
                 if current != *window {
                     (*window, *calls) = (current, 0);
@@ -129,7 +145,10 @@ mod tests {
 
     fn gate(windows: Windows, phase_us: u64) -> Gate {
         let limits = ScopeLimits {
-            rates: vec![Rate { limit: 3, window_ms: 60_000 }],
+            rates: vec![Rate {
+                limit: 3,
+                window_ms: 60_000,
+            }],
             concurrent: 2,
         };
         Gate::new(&limits, windows, |_| phase_us)
@@ -147,7 +166,12 @@ mod tests {
     #[test]
     fn a_sliding_window_frees_each_call_one_window_later() {
         let mut gate = gate(Windows::Sliding, 0);
-        assert!([0, 10 * S, 59 * S].map(|t| passes(&mut gate, t)).iter().all(|p| *p));
+        assert!(
+            [0, 10 * S, 59 * S]
+                .map(|t| passes(&mut gate, t))
+                .iter()
+                .all(|p| *p)
+        );
         assert!(!passes(&mut gate, 60 * S - 1));
         assert!(passes(&mut gate, 60 * S));
         assert!(!passes(&mut gate, 70 * S - 1));
@@ -158,9 +182,19 @@ mod tests {
     fn a_fixed_window_starts_again_at_its_own_phase() {
         // Boundaries at 40 s, 100 s, …
         let mut gate = gate(Windows::Fixed, 20 * S);
-        assert!([30, 38, 39].map(|t| passes(&mut gate, t * S)).iter().all(|p| *p));
+        assert!(
+            [30, 38, 39]
+                .map(|t| passes(&mut gate, t * S))
+                .iter()
+                .all(|p| *p)
+        );
         assert!(!passes(&mut gate, 40 * S - 1));
-        assert!([40, 41, 42].map(|t| passes(&mut gate, t * S)).iter().all(|p| *p));
+        assert!(
+            [40, 41, 42]
+                .map(|t| passes(&mut gate, t * S))
+                .iter()
+                .all(|p| *p)
+        );
         assert!(!passes(&mut gate, 100 * S - 1));
         assert!(passes(&mut gate, 100 * S));
     }

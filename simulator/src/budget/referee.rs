@@ -87,7 +87,11 @@ impl RatePeak {
     }
 
     fn in_window(&mut self, now_us: u64) -> u32 {
-        while self.arrivals.front().is_some_and(|t| t + self.window_us <= now_us) {
+        while self
+            .arrivals
+            .front()
+            .is_some_and(|t| t + self.window_us <= now_us)
+        {
             self.arrivals.pop_front();
         }
         u32::try_from(self.arrivals.len()).unwrap_or(u32::MAX)
@@ -101,16 +105,25 @@ mod tests {
     use crate::random::{between, mix};
 
     fn referee(window_ms: u64, limit: u32) -> Referee {
-        Referee::new(&ScopeLimits { rates: vec![Rate { limit, window_ms }], concurrent: 5 })
+        Referee::new(&ScopeLimits {
+            rates: vec![Rate { limit, window_ms }],
+            concurrent: 5,
+        })
     }
 
     /// The most arrivals in any `[start, start + window)`, over every start that matters.
     fn brute_force(arrivals: &[u64], window_us: u64) -> u32 {
         let in_window = |start: u64| {
-            let inside = arrivals.iter().filter(|t| (start..start + window_us).contains(*t));
+            let inside = arrivals
+                .iter()
+                .filter(|t| (start..start + window_us).contains(*t));
             inside.count() as u32
         };
-        arrivals.iter().map(|start| in_window(*start)).max().unwrap_or(0)
+        arrivals
+            .iter()
+            .map(|start| in_window(*start))
+            .max()
+            .unwrap_or(0)
     }
 
     #[test]
@@ -122,7 +135,11 @@ mod tests {
             let (mut now_us, mut arrivals) = (0, Vec::new());
             for _ in 0..between(random, 1, 300) {
                 random = mix(random);
-                now_us += if random % 5 == 0 { 0 } else { between(random, 0, 9_000) };
+                now_us += if random.is_multiple_of(5) {
+                    0
+                } else {
+                    between(random, 0, 9_000)
+                };
                 arrivals.push(now_us);
                 referee.arrived(now_us);
             }

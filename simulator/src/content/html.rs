@@ -48,7 +48,10 @@ fn text(page: &Page) -> String {
     for n in 0..between(page.seed, 2, 6) {
         let seed = hash(page.seed, &["paragraph", &n.to_string()]);
         let words = sentence(seed, between(seed, 6, 40));
-        line(&mut html, &format!("<p style=\"margin-top:0pt;margin-bottom:0pt\">{words}.</p>"));
+        line(
+            &mut html,
+            &format!("<p style=\"margin-top:0pt;margin-bottom:0pt\">{words}.</p>"),
+        );
     }
     match page.seed % 4 {
         0 => line(&mut html, TO_DOS),
@@ -86,7 +89,9 @@ fn resource_html(resource: &Resource, resources_url: &str) -> String {
         ),
         ResourceKind::Attachment => line(
             &mut html,
-            &format!("<object data-attachment=\"readings.txt\" type=\"text/plain\" data=\"{url}\" />"),
+            &format!(
+                "<object data-attachment=\"readings.txt\" type=\"text/plain\" data=\"{url}\" />"
+            ),
         ),
     }
     html
@@ -112,7 +117,10 @@ mod tests {
         assert_eq!(html.matches("<img ").count(), 2);
         assert_eq!(html.matches("<object ").count(), 1);
         for resource in with_all.resources() {
-            let url = format!("http://host/v1.0/users('u1')/onenote/resources/{}/$value", resource.id);
+            let url = format!(
+                "http://host/v1.0/users('u1')/onenote/resources/{}/$value",
+                resource.id
+            );
             assert!(html.contains(&format!("=\"{url}\"")));
         }
         let plain = pages.iter().find(|page| page.order == 1).unwrap();
@@ -121,6 +129,9 @@ mod tests {
 
     #[test]
     fn titles_are_escaped() {
-        assert_eq!(escape("a <b> & \"c\" 'd'"), "a &lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+        assert_eq!(
+            escape("a <b> & \"c\" 'd'"),
+            "a &lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;"
+        );
     }
 }

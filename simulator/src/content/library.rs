@@ -91,12 +91,18 @@ impl Library {
 
     /// The pages of a section, the newest first, as OneNote lists them.
     pub(crate) fn pages_of(&self, section: &Section) -> Vec<Page> {
-        (0..section.pages).rev().map(|order| self.page(section, order)).collect()
+        (0..section.pages)
+            .rev()
+            .map(|order| self.page(section, order))
+            .collect()
     }
 
     /// All pages, the newest first.
     pub(crate) fn pages(&self) -> Vec<Page> {
-        let pages = self.sections.iter().flat_map(|section| self.pages_of(section));
+        let pages = self
+            .sections
+            .iter()
+            .flat_map(|section| self.pages_of(section));
         let mut pages: Vec<Page> = pages.collect();
         pages.sort_by_key(|page| std::cmp::Reverse(page.modified_s));
         pages
@@ -109,10 +115,21 @@ impl Library {
     }
 
     fn add_notebook(&mut self, index: usize, pages: (u32, u32)) {
-        let name = words::NOTEBOOKS.get(index).copied().unwrap_or("More").to_owned();
+        let name = words::NOTEBOOKS
+            .get(index)
+            .copied()
+            .unwrap_or("More")
+            .to_owned();
         let id = self.id("notebook", &name);
-        let place = Place { notebook: id.clone(), group: None };
-        self.notebooks.push(Notebook { id, name, is_default: index == 0 });
+        let place = Place {
+            notebook: id.clone(),
+            group: None,
+        };
+        self.notebooks.push(Notebook {
+            id,
+            name,
+            is_default: index == 0,
+        });
         self.add_section(&place, pages);
         self.add_section(&place, pages);
         if index == 0 {
@@ -124,7 +141,11 @@ impl Library {
         for depth in 1..=GROUP_DEPTH {
             let name = format!("Archive {depth}");
             let id = self.id("group", &name);
-            self.groups.push(Group { id: id.clone(), name, place: place.clone() });
+            self.groups.push(Group {
+                id: id.clone(),
+                name,
+                place: place.clone(),
+            });
             place.group = Some(id);
             if depth == 1 || depth == GROUP_DEPTH {
                 self.add_section(&place, pages);
@@ -134,7 +155,10 @@ impl Library {
 
     fn add_section(&mut self, place: &Place, (fewest, most): (u32, u32)) {
         let index = self.sections.len() as u32;
-        let name = words::SECTIONS.get(index as usize).copied().unwrap_or("Notes");
+        let name = words::SECTIONS
+            .get(index as usize)
+            .copied()
+            .unwrap_or("Notes");
         let random = self.hash(&["pages in", name]);
         self.sections.push(Section {
             id: self.id("section", name),
@@ -191,17 +215,30 @@ pub(crate) enum ResourceKind {
 impl Page {
     /// Every third page has an image, every ninth of these a second, every seventh a file.
     pub(crate) fn resources(&self) -> Vec<Resource> {
-        let images = usize::from(self.order % 3 == 0) + usize::from(self.order % 27 == 0);
-        let files = usize::from(self.order % 7 == 0);
-        let kinds = [(ResourceKind::Image, images), (ResourceKind::Attachment, files)];
-        let kinds = kinds.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
-        kinds.enumerate().map(|(n, kind)| self.nth_resource(n, kind)).collect()
+        let images =
+            usize::from(self.order.is_multiple_of(3)) + usize::from(self.order.is_multiple_of(27));
+        let files = usize::from(self.order.is_multiple_of(7));
+        let kinds = [
+            (ResourceKind::Image, images),
+            (ResourceKind::Attachment, files),
+        ];
+        let kinds = kinds
+            .into_iter()
+            .flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
+        kinds
+            .enumerate()
+            .map(|(n, kind)| self.nth_resource(n, kind))
+            .collect()
     }
 
     fn nth_resource(&self, n: usize, kind: ResourceKind) -> Resource {
         let seed = hash(self.seed, &["resource", &n.to_string()]);
         let section_part = self.section_id.trim_start_matches("1-");
-        Resource { id: format!("1-{seed:016x}!1-{section_part}"), kind, seed }
+        Resource {
+            id: format!("1-{seed:016x}!1-{section_part}"),
+            kind,
+            seed,
+        }
     }
 }
 

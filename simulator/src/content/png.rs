@@ -3,10 +3,16 @@
 /// The bytes of an image whose colour the seed decides.
 pub(crate) fn image(seed: u64) -> Vec<u8> {
     let [red, green, blue, ..] = seed.to_le_bytes();
-    let row: Vec<u8> = std::iter::once(0).chain([red, green, blue].repeat(SIDE)).collect();
+    let row: Vec<u8> = std::iter::once(0)
+        .chain([red, green, blue].repeat(SIDE))
+        .collect();
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     // 8 bits a channel, colour type 2 (RGB), no interlacing.
-    chunk(&mut png, b"IHDR", &[0, 0, 0, SIDE as u8, 0, 0, 0, SIDE as u8, 8, 2, 0, 0, 0]);
+    chunk(
+        &mut png,
+        b"IHDR",
+        &[0, 0, 0, SIDE as u8, 0, 0, 0, SIDE as u8, 8, 2, 0, 0, 0],
+    );
     chunk(&mut png, b"IDAT", &stored(&row.repeat(SIDE)));
     chunk(&mut png, b"IEND", &[]);
     png

@@ -5,17 +5,49 @@ use crate::random::{hash, mix, pick};
 pub(super) const NOTEBOOKS: &[&str] = &["Work", "Field notes", "Personal"];
 
 pub(super) const SECTIONS: &[&str] = &[
-    "Budget", "Customers", "Designs", "Experiments", "Hiring", "Ideas", "Meetings", "Minutes",
-    "Reading", "Research", "Retrospectives", "Roadmap", "Training", "Travel",
+    "Budget",
+    "Customers",
+    "Designs",
+    "Experiments",
+    "Hiring",
+    "Ideas",
+    "Meetings",
+    "Minutes",
+    "Reading",
+    "Research",
+    "Retrospectives",
+    "Roadmap",
+    "Training",
+    "Travel",
 ];
 
 const SUBJECTS: &[&str] = &[
-    "Boiler", "Bridge", "Canal", "Dam", "Gauge", "Harbour", "Lock", "Pump", "Reservoir", "River",
-    "Sluice", "Spillway", "Turbine", "Valve", "Weir",
+    "Boiler",
+    "Bridge",
+    "Canal",
+    "Dam",
+    "Gauge",
+    "Harbour",
+    "Lock",
+    "Pump",
+    "Reservoir",
+    "River",
+    "Sluice",
+    "Spillway",
+    "Turbine",
+    "Valve",
+    "Weir",
 ];
 
 const MATTERS: &[&str] = &[
-    "inspection", "plan", "review", "report", "survey", "upkeep", "costs & terms", "test <draft>",
+    "inspection",
+    "plan",
+    "review",
+    "report",
+    "survey",
+    "upkeep",
+    "costs & terms",
+    "test <draft>",
 ];
 
 const WORDS: &[&str] = &[

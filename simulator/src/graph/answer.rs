@@ -41,7 +41,12 @@ impl Payload {
 impl Answer {
     /// 200 with a body.
     pub(super) fn ok(content_type: &'static str, payload: Payload) -> Self {
-        Self { status: StatusCode::OK, content_type, payload, headers: Vec::new() }
+        Self {
+            status: StatusCode::OK,
+            content_type,
+            payload,
+            headers: Vec::new(),
+        }
     }
 
     /// 200 with an entity or a collection.
@@ -62,7 +67,10 @@ impl Answer {
             BodyShape::Empty => ("", String::new()),
             BodyShape::Html => ("text/html", html(status, code)),
         };
-        let retry_after = fault.retry_after.as_deref().and_then(|text| text.parse().ok());
+        let retry_after = fault
+            .retry_after
+            .as_deref()
+            .and_then(|text| text.parse().ok());
         let retry_after = retry_after.map(|value| (axum::http::header::RETRY_AFTER, value));
         Some(Self {
             status,
@@ -85,5 +93,7 @@ impl Answer {
 /// What a proxy in front of the service answers for it.
 fn html(status: StatusCode, code: &str) -> String {
     let code = escape(code);
-    format!("<html><head><title>{status}</title></head><body><h2>{status}</h2><p>{code}</p></body></html>")
+    format!(
+        "<html><head><title>{status}</title></head><body><h2>{status}</h2><p>{code}</p></body></html>"
+    )
 }

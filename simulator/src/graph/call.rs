@@ -35,13 +35,23 @@ impl Call {
     /// Counts the call and gives it its ids.
     pub(super) fn begin(simulator: &Simulator, headers: &HeaderMap) -> Self {
         let number = simulator.next_call();
-        let request_id = guid(hash(simulator.settings().seed, &["call", &number.to_string()]));
-        let echoed = headers.get(CLIENT_REQUEST_ID).and_then(|value| value.to_str().ok());
+        let request_id = guid(hash(
+            simulator.settings().seed,
+            &["call", &number.to_string()],
+        ));
+        let echoed = headers
+            .get(CLIENT_REQUEST_ID)
+            .and_then(|value| value.to_str().ok());
         let client_request_id = match echoed {
             Some(id) if (1..=ECHO_MAX).contains(&id.len()) => id.to_owned(),
             _ => request_id.clone(),
         };
-        Self { number, request_id, client_request_id, wall_seconds: wall_seconds() }
+        Self {
+            number,
+            request_id,
+            client_request_id,
+            wall_seconds: wall_seconds(),
+        }
     }
 
     /// The answer to a call that holds no slot.
@@ -61,12 +71,18 @@ impl Call {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         if !answer.content_type.is_empty() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+            headers.insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static(answer.content_type),
+            );
         }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(ODATA_VERSION, HeaderValue::from_static("4.0"));
         headers.insert(DIAGNOSTIC, HeaderValue::from_static(SERVER_INFO));
-        for (name, id) in [(REQUEST_ID, &self.request_id), (CLIENT_REQUEST_ID, &self.client_request_id)] {
+        for (name, id) in [
+            (REQUEST_ID, &self.request_id),
+            (CLIENT_REQUEST_ID, &self.client_request_id),
+        ] {
             if let Ok(value) = HeaderValue::from_str(id) {
                 headers.insert(name, value);
             }

@@ -30,7 +30,10 @@ pub(super) fn notebook(notebook: &Notebook, links: &Links, user: &str) -> Value 
         "sectionGroupsUrl": links.onenote(&format!("{path}/sectionGroups")),
         "links": apps(links, &notebook.id),
     });
-    merge(named(&notebook.id, &notebook.name, &links.onenote(&path), user), own)
+    merge(
+        named(&notebook.id, &notebook.name, &links.onenote(&path), user),
+        own,
+    )
 }
 
 pub(super) fn group(group: &Group, library: &Library, links: &Links, user: &str) -> Value {
@@ -40,7 +43,10 @@ pub(super) fn group(group: &Group, library: &Library, links: &Links, user: &str)
         "sectionGroupsUrl": links.onenote(&format!("{path}/sectionGroups")),
     });
     let own = merge(own, parents(&group.place, library, links));
-    merge(named(&group.id, &group.name, &links.onenote(&path), user), own)
+    merge(
+        named(&group.id, &group.name, &links.onenote(&path), user),
+        own,
+    )
 }
 
 pub(super) fn section(section: &Section, library: &Library, links: &Links, user: &str) -> Value {
@@ -51,7 +57,10 @@ pub(super) fn section(section: &Section, library: &Library, links: &Links, user:
         "links": apps(links, &section.id),
     });
     let own = merge(own, parents(&section.place, library, links));
-    merge(named(&section.id, &section.name, &links.onenote(&path), user), own)
+    merge(
+        named(&section.id, &section.name, &links.onenote(&path), user),
+        own,
+    )
 }
 
 pub(super) fn page(page: &Page, links: &Links, with_level: bool) -> Value {
@@ -93,9 +102,15 @@ fn named(id: &str, name: &str, url: &str, user: &str) -> Value {
 
 /// The notebook that something lies in, and its section group or none.
 fn parents(place: &Place, library: &Library, links: &Links) -> Value {
-    let notebook = library.notebooks.iter().find(|notebook| notebook.id == place.notebook);
+    let notebook = library
+        .notebooks
+        .iter()
+        .find(|notebook| notebook.id == place.notebook);
     let notebook = notebook.map(|n| parent("notebooks", &n.id, &n.name, links));
-    let group = library.groups.iter().find(|group| Some(&group.id) == place.group.as_ref());
+    let group = library
+        .groups
+        .iter()
+        .find(|group| Some(&group.id) == place.group.as_ref());
     let group = group.map(|g| parent("sectionGroups", &g.id, &g.name, links));
     json!({"parentNotebook": notebook, "parentSectionGroup": group})
 }

@@ -90,7 +90,11 @@ impl GraphError {
 
     fn new(status: u16, code: &'static str, message: &str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, code, message: message.to_owned() }
+        Self {
+            status,
+            code,
+            message: message.to_owned(),
+        }
     }
 }
 
@@ -98,9 +102,11 @@ impl From<Refusal> for GraphError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Limit(_) => Self::new(429, THROTTLED.0, THROTTLED.1),
-            Refusal::Capacity => {
-                Self::new(503, "10007", "The server is too busy to handle the request.")
-            }
+            Refusal::Capacity => Self::new(
+                503,
+                "10007",
+                "The server is too busy to handle the request.",
+            ),
         }
     }
 }
@@ -114,10 +120,16 @@ const THROTTLED: (&str, &str) = (
 pub(super) fn usual(status: StatusCode) -> (&'static str, &'static str) {
     match status.as_u16() {
         429 => THROTTLED,
-        500 => ("10001", "An unexpected error occurred and the request failed."),
+        500 => (
+            "10001",
+            "An unexpected error occurred and the request failed.",
+        ),
         502 | 503 => ("10002", "The service is not currently available."),
         504 => ("UnknownError", ""),
-        _ => ("19999", "The request failed because an undetermined error occurred."),
+        _ => (
+            "19999",
+            "The request failed because an undetermined error occurred.",
+        ),
     }
 }
 

@@ -9,7 +9,13 @@ use super::paths::Version;
 use crate::settings::is_authority;
 
 /// What stands unescaped in a path segment here.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b'!');
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'@')
+    .remove(b'!');
 
 /// Makes the links of one answer.
 #[derive(Debug)]
@@ -64,7 +70,8 @@ impl Links {
 
 fn host(headers: &HeaderMap) -> Result<&str, GraphError> {
     let host = headers.get(HOST).and_then(|value| value.to_str().ok());
-    host.filter(|text| is_authority(text)).ok_or_else(GraphError::host)
+    host.filter(|text| is_authority(text))
+        .ok_or_else(GraphError::host)
 }
 
 #[cfg(test)]
@@ -80,14 +87,24 @@ mod tests {
     fn links_keep_the_clients_authority_and_need_no_escaping() {
         let links = links("127.0.0.1:3002", None).unwrap();
         let url = links.onenote("pages/1-a!1-b");
-        assert_eq!(url, "http://127.0.0.1:3002/v1.0/users/o%27r%20%3Cu%3E@x/onenote/pages/1-a!1-b");
-        assert!(links.resources().ends_with("/users('o%27r%20%3Cu%3E@x')/onenote/resources"));
+        assert_eq!(
+            url,
+            "http://127.0.0.1:3002/v1.0/users/o%27r%20%3Cu%3E@x/onenote/pages/1-a!1-b"
+        );
+        assert!(
+            links
+                .resources()
+                .ends_with("/users('o%27r%20%3Cu%3E@x')/onenote/resources")
+        );
     }
 
     #[test]
     fn a_configured_base_wins_and_a_hostile_host_is_refused() {
         let fixed = links("x", Some("https://graph.example/")).unwrap();
-        assert_eq!(fixed.at("/v1.0/me?$skip=1"), "https://graph.example/v1.0/me?$skip=1");
+        assert_eq!(
+            fixed.at("/v1.0/me?$skip=1"),
+            "https://graph.example/v1.0/me?$skip=1"
+        );
         assert_eq!(links("a\"><b", None).unwrap_err(), GraphError::host());
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::Method;
+use axum::http::request::Parts;
 use axum::response::Response;
 
 use crate::faults::{Cut, Fault};
@@ -26,23 +27,29 @@ use paths::GraphPath;
 
 /// Answers one call.
 pub(crate) async fn answer(State(simulator): State<Simulator>, request: Request) -> Response {
-    let call = Call::begin(&simulator, request.headers());
+    // No body is read: there is nothing to write yet.
+    let (request, _) = request.into_parts();
+    let call = Call::begin(&simulator, &request.headers);
     let response = match respond(&simulator, &call, &request).await {
         Ok(response) => response,
         Err(error) => call.respond(error.answer(&call)),
     };
-    tracing::debug!(path = request.uri().path(), status = response.status().as_u16(), "answered");
+    tracing::debug!(
+        path = request.uri.path(),
+        status = response.status().as_u16(),
+        "answered"
+    );
     response
 }
 
 async fn respond(
     simulator: &Simulator,
     call: &Call,
-    request: &Request,
+    request: &Parts,
 ) -> Result<Response, GraphError> {
-    let path = GraphPath::parse(request.uri().path())?;
+    let path = GraphPath::parse(request.uri.path())?;
     let default_app = &simulator.settings().app;
-    let caller = identity::caller(request.headers(), path.user.as_deref(), default_app)
+    let caller = identity::caller(&request.headers, path.user.as_deref(), default_app)
         .ok_or_else(GraphError::no_token)?;
     let slot = simulator.admit(&caller, path.onenote)?;
     let fault = take_fault(simulator, request, &caller);
@@ -56,20 +63,22 @@ async fn respond(
     Ok(deliver(call, answer, &fault, slot))
 }
 
-fn take_fault(simulator: &Simulator, request: &Request, caller: &Caller) -> Fault {
-    let uri = request.uri();
-    let path_and_query = uri.path_and_query().map_or(uri.path(), |both| both.as_str());
+fn take_fault(simulator: &Simulator, request: &Parts, caller: &Caller) -> Fault {
+    let uri = &request.uri;
+    let path_and_query = uri
+        .path_and_query()
+        .map_or(uri.path(), |both| both.as_str());
     let fault = simulator.faults().take(path_and_query, &caller.user);
     fault.unwrap_or_default()
 }
 
 fn read(
     simulator: &Simulator,
-    request: &Request,
+    request: &Parts,
     path: &GraphPath,
     caller: &Caller,
 ) -> Result<Answer, GraphError> {
-    if *request.method() != Method::GET {
+    if request.method != Method::GET {
         return Err(GraphError::method());
     }
     reads::read(simulator, request, path, caller)

@@ -108,7 +108,10 @@ fn segments(path: &str) -> Result<Vec<String>, GraphError> {
     let path = path.strip_suffix('/').unwrap_or(path);
     let mut segments = Vec::new();
     for raw in path.split('/') {
-        match raw.strip_suffix("')").and_then(|text| text.split_once("('")) {
+        match raw
+            .strip_suffix("')")
+            .and_then(|text| text.split_once("('"))
+        {
             Some((name, key)) => segments.extend([decode(name)?, decode(key)?]),
             None => segments.push(decode(raw)?),
         }
@@ -118,7 +121,8 @@ fn segments(path: &str) -> Result<Vec<String>, GraphError> {
 
 fn decode(raw: &str) -> Result<String, GraphError> {
     let text = percent_decode_str(raw).decode_utf8();
-    text.map(|text| text.into_owned()).map_err(|_| GraphError::encoding())
+    text.map(|text| text.into_owned())
+        .map_err(|_| GraphError::encoding())
 }
 
 #[cfg(test)]
@@ -139,8 +143,15 @@ mod tests {
             "/beta/users('a@b')/onenote/resources('1-r')/$value",
         ] {
             let resource = parse(path);
-            assert_eq!(resource.target, Ok(Target::Resource("1-r".to_owned())), "{path}");
-            assert_eq!((resource.version, resource.user.as_deref()), (Version::Beta, Some("a@b")));
+            assert_eq!(
+                resource.target,
+                Ok(Target::Resource("1-r".to_owned())),
+                "{path}"
+            );
+            assert_eq!(
+                (resource.version, resource.user.as_deref()),
+                (Version::Beta, Some("a@b"))
+            );
         }
     }
 
@@ -148,14 +159,26 @@ mod tests {
     fn only_onenote_is_limited_whatever_it_names() {
         assert!(!parse("/v1.0/me").onenote);
         let unknown = parse("/v1.0/me/onenote/nothing/here");
-        assert_eq!((unknown.onenote, unknown.target), (true, Err("here".to_owned())));
+        assert_eq!(
+            (unknown.onenote, unknown.target),
+            (true, Err("here".to_owned()))
+        );
     }
 
     #[test]
     fn the_rest_is_refused_as_graph_does() {
-        assert_eq!(GraphPath::parse("/v2.0/me"), Err(GraphError::version("v2.0")));
+        assert_eq!(
+            GraphPath::parse("/v2.0/me"),
+            Err(GraphError::version("v2.0"))
+        );
         assert_eq!(GraphPath::parse("/"), Err(GraphError::version("")));
-        assert_eq!(GraphPath::parse("/v1.0/them"), Err(GraphError::segment("them")));
-        assert_eq!(GraphPath::parse("/v1.0/users/%ff"), Err(GraphError::encoding()));
+        assert_eq!(
+            GraphPath::parse("/v1.0/them"),
+            Err(GraphError::segment("them"))
+        );
+        assert_eq!(
+            GraphPath::parse("/v1.0/users/%ff"),
+            Err(GraphError::encoding())
+        );
     }
 }

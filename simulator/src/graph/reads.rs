@@ -1,6 +1,6 @@
 //! Reading: from what a path names to an answer.
 
-use axum::extract::Request;
+use axum::http::request::Parts;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Payload};
@@ -20,18 +20,26 @@ const LARGE_MAX: u64 = 64 * 1024 * 1024;
 /// Answers a read.
 pub(super) fn read(
     simulator: &Simulator,
-    request: &Request,
+    request: &Parts,
     path: &GraphPath,
     caller: &Caller,
 ) -> Result<Answer, GraphError> {
-    let target = path.target.as_ref().map_err(|segment| GraphError::segment(segment))?;
+    let target = path
+        .target
+        .as_ref()
+        .map_err(|segment| GraphError::segment(segment))?;
     let settings = simulator.settings();
     let owner = path.user.clone().unwrap_or_else(|| caller.user.clone());
-    let links = Links::new(settings.base_url.as_deref(), request.headers(), path.version, &owner)?;
+    let links = Links::new(
+        settings.base_url.as_deref(),
+        &request.headers,
+        path.version,
+        &owner,
+    )?;
     let reader = Reader {
         library: Library::new(settings.seed, &owner, settings.pages_per_section),
-        query: Query::parse(request.uri())?,
-        path: request.uri().path(),
+        query: Query::parse(&request.uri)?,
+        path: request.uri.path(),
         owner,
         links,
     };
@@ -73,7 +81,9 @@ impl Reader<'_> {
 
     fn notebooks(&self) -> Result<Answer, GraphError> {
         let notebooks = self.library.notebooks.iter().collect();
-        self.list("notebooks", notebooks, |n| entities::notebook(n, &self.links, &self.owner))
+        self.list("notebooks", notebooks, |n| {
+            entities::notebook(n, &self.links, &self.owner)
+        })
     }
 
     fn notebook(&self, id: &str) -> Result<Answer, GraphError> {
@@ -109,7 +119,11 @@ impl Reader<'_> {
     }
 
     fn groups(&self, context: &str, inside: impl Fn(&Place) -> bool) -> Result<Answer, GraphError> {
-        let groups = self.library.groups.iter().filter(|group| inside(&group.place));
+        let groups = self
+            .library
+            .groups
+            .iter()
+            .filter(|group| inside(&group.place));
         let mut groups: Vec<_> = groups.collect();
         groups.sort_by_key(|group| &group.name);
         self.list(context, groups, |group| {
@@ -122,7 +136,11 @@ impl Reader<'_> {
         context: &str,
         inside: impl Fn(&Place) -> bool,
     ) -> Result<Answer, GraphError> {
-        let sections = self.library.sections.iter().filter(|section| inside(&section.place));
+        let sections = self
+            .library
+            .sections
+            .iter()
+            .filter(|section| inside(&section.place));
         let mut sections: Vec<_> = sections.collect();
         sections.sort_by_key(|section| &section.name);
         self.list(context, sections, |section| {
@@ -138,7 +156,10 @@ impl Reader<'_> {
 
     fn section_pages(&self, id: &str) -> Result<Answer, GraphError> {
         let section = found(self.library.sections.iter().find(|s| s.id == id))?;
-        self.pages(&format!("sections('{id}')/pages"), self.library.pages_of(section))
+        self.pages(
+            &format!("sections('{id}')/pages"),
+            self.library.pages_of(section),
+        )
     }
 
     fn pages(&self, context: &str, mut pages: Vec<Page>) -> Result<Answer, GraphError> {
@@ -158,7 +179,10 @@ impl Reader<'_> {
 
     fn content(&self, id: &str) -> Result<Answer, GraphError> {
         let html = html::page(&self.find_page(id)?, &self.links.resources());
-        Ok(Answer::ok("text/html; charset=utf-8", Payload::Bytes(html.into())))
+        Ok(Answer::ok(
+            "text/html; charset=utf-8",
+            Payload::Bytes(html.into()),
+        ))
     }
 
     fn resource(&self, id: &str) -> Result<Answer, GraphError> {
@@ -186,7 +210,9 @@ impl Reader<'_> {
         render: impl Fn(&T) -> Value,
     ) -> Result<Answer, GraphError> {
         if self.query.order_by.is_some() {
-            return Err(GraphError::query("'$orderby' is only supported for pages here."));
+            return Err(GraphError::query(
+                "'$orderby' is only supported for pages here.",
+            ));
         }
         let part = self.query.part(items, self.path, TOP_MAX);
         let items = part.items.iter().map(render).collect();
@@ -206,7 +232,10 @@ impl Reader<'_> {
         total: usize,
         next: Option<String>,
     ) -> Answer {
-        let items: Vec<Value> = items.into_iter().map(|item| self.query.narrow(item)).collect();
+        let items: Vec<Value> = items
+            .into_iter()
+            .map(|item| self.query.narrow(item))
+            .collect();
         let mut list = json!({
             "@odata.context": self.links.onenote_context(context),
             "value": items,
@@ -231,7 +260,11 @@ fn sort_pages(pages: &mut [Page], by: &OrderBy) -> Result<(), GraphError> {
         "createdDateTime" => pages.sort_by_key(|page| page.created_s),
         "lastModifiedDateTime" | "lastModifiedTime" => pages.sort_by_key(|page| page.modified_s),
         "order" => pages.sort_by_key(|page| page.order),
-        _ => return Err(GraphError::query("Pages cannot be sorted by that property.")),
+        _ => {
+            return Err(GraphError::query(
+                "Pages cannot be sorted by that property.",
+            ));
+        }
     }
     if by.descending {
         pages.reverse();

@@ -51,7 +51,9 @@ pub(super) fn half(payload: Payload, slot: Slot) -> Body {
 /// Nothing at all: the connection breaks before the head of the answer is written, since the
 /// server flushes a head only together with the first of its body.
 pub(super) fn broken() -> Body {
-    Body::from_stream(stream::iter([Err::<Bytes, _>(io::Error::from(io::ErrorKind::BrokenPipe))]))
+    Body::from_stream(stream::iter([Err::<Bytes, _>(io::Error::from(
+        io::ErrorKind::BrokenPipe,
+    ))]))
 }
 
 /// `length` bytes, made as they are asked for. The slot ends with the chunk that is the last, or

@@ -4,11 +4,19 @@ use crate::random::mix;
 const MINUTE: u64 = 60_000_000;
 
 fn ledger(windows: Windows, rejected: Rejected) -> Ledger {
-    Ledger::new(&Settings { windows, rejected, ..Settings::default() })
+    Ledger::new(&Settings {
+        windows,
+        rejected,
+        ..Settings::default()
+    })
 }
 
 fn caller(user: &str) -> Caller {
-    Caller { app: "notes".to_owned(), tenant: "t".to_owned(), user: user.to_owned() }
+    Caller {
+        app: "notes".to_owned(),
+        tenant: "t".to_owned(),
+        user: user.to_owned(),
+    }
 }
 
 /// A call that is over at once.
@@ -45,7 +53,10 @@ fn an_application_is_full_at_240_a_minute_over_all_its_users() {
     for n in 0..240 {
         assert_eq!(call(&mut ledger, n, &format!("u{}", n % 3)), Ok(()));
     }
-    assert_eq!(call(&mut ledger, 300, "u9"), Err(Refusal::Limit(Scope::App)));
+    assert_eq!(
+        call(&mut ledger, 300, "u9"),
+        Err(Refusal::Limit(Scope::App))
+    );
     // What the application refuses must not use up the user.
     let u9 = score(&mut ledger, 300, "notes/t/u9");
     assert_eq!(u9.layers.iter().map(|layer| layer.rejected).sum::<u64>(), 0);
@@ -60,13 +71,19 @@ fn five_calls_at_a_time_per_user_and_twenty_per_application() {
     for n in 0..20 {
         tickets.push(ledger.arrive(n, &caller(&format!("u{}", n / 5))).unwrap());
     }
-    assert_eq!(call(&mut ledger, 30, "u0"), Err(Refusal::Limit(Scope::User)));
+    assert_eq!(
+        call(&mut ledger, 30, "u0"),
+        Err(Refusal::Limit(Scope::User))
+    );
     assert_eq!(call(&mut ledger, 31, "u7"), Err(Refusal::Limit(Scope::App)));
     let ended = tickets.remove(0);
     ledger.leave(&ended);
     assert_eq!(call(&mut ledger, 32, "u7"), Ok(()));
     let user = score(&mut ledger, 33, "notes/t/u0");
-    assert_eq!((user.layers[2].peak, user.layers[2].in_flight), (6, Some(4)));
+    assert_eq!(
+        (user.layers[2].peak, user.layers[2].in_flight),
+        (6, Some(4))
+    );
     assert_eq!(user.layers[2].window_ms, None);
 }
 
@@ -75,7 +92,9 @@ fn fixed_windows_let_two_limits_pass_around_a_boundary_and_the_referee_sees_it()
     let mut ledger = ledger(Windows::Fixed, Rejected::Ignore);
     // Fill the window that is open at each instant; the boundary comes somewhere in the second
     // minute, as seed and key decide.
-    let passed = (0..2400).filter(|n| call(&mut ledger, n * 50_000, "u1").is_ok()).count();
+    let passed = (0..2400)
+        .filter(|n| call(&mut ledger, n * 50_000, "u1").is_ok())
+        .count();
     assert!((240..=360).contains(&passed), "{passed}");
     let minute = score(&mut ledger, 2 * MINUTE, "notes/t/u1").layers[0].clone();
     // 1,200 a minute came; the referee stops telling them apart at 1,000.
@@ -120,7 +139,9 @@ fn no_enforced_window_ever_holds_more_than_the_limit() {
         }
         for (window_us, limit) in [(MINUTE, 120), (60 * MINUTE, 400)] {
             let worst = passed.iter().map(|start| {
-                let inside = passed.iter().filter(|t| (*start..start + window_us).contains(*t));
+                let inside = passed
+                    .iter()
+                    .filter(|t| (*start..start + window_us).contains(*t));
                 inside.count()
             });
             assert!(worst.max().unwrap() <= limit, "seed {seed}");
@@ -148,5 +169,8 @@ fn time_never_runs_backwards() {
     let mut ledger = ledger(Windows::Sliding, Rejected::Ignore);
     assert_eq!(call(&mut ledger, MINUTE, "u1"), Ok(()));
     assert_eq!(call(&mut ledger, 0, "u1"), Ok(()));
-    assert_eq!(score(&mut ledger, 0, "notes/t/u1").layers[0].last_window, Some(2));
+    assert_eq!(
+        score(&mut ledger, 0, "notes/t/u1").layers[0].last_window,
+        Some(2)
+    );
 }

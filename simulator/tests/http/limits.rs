@@ -1,11 +1,9 @@
 //! The limits, the score and the misbehaviour over HTTP.
 
-#[allow(dead_code)] // Each test file uses its own part.
-mod support;
-
 use serde_json::json;
 use spillway_simulator::{Latency, Rejected, Settings, Windows};
-use support::Lookalike;
+
+use crate::support::Lookalike;
 
 /// Every call takes so many milliseconds on the wall.
 fn taking(wall_ms: u64) -> Settings {
@@ -92,7 +90,7 @@ async fn the_time_scale_shortens_windows_and_latencies() {
 
 #[tokio::test]
 async fn a_cut_connection_keeps_its_slot() {
-    let graph = Lookalike::start(taking(600)).await;
+    let graph = Lookalike::start(taking(1500)).await;
     for n in 1..=5 {
         let stream = graph
             .request("GET", "/v1.0/me/onenote/pages", &["x-sim-user: u1"], "")

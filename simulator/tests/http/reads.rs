@@ -1,10 +1,8 @@
 //! What Graph's reads look like over HTTP.
 
-#[allow(dead_code)] // Each test file uses its own part.
-mod support;
-
 use serde_json::Value;
-use support::Lookalike;
+
+use crate::support::Lookalike;
 
 /// The path and query of a link to the lookalike.
 fn path_of(lookalike: &Lookalike, link: &Value) -> String {

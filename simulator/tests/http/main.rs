@@ -1,0 +1,7 @@
+//! The lookalike over real connections.
+#![allow(clippy::unwrap_used)] // A wrong assumption is a failed test.
+
+mod limits;
+mod reads;
+mod shutdown;
+mod support;
