@@ -8,18 +8,18 @@ pub const RADIUS: f64 = 44.0;
 const START_DEGREES: f64 = 150.0;
 const SPAN_DEGREES: f64 = 240.0;
 
-/// The arc from 0 to `fraction` of the scale (kept within 0 and 1); empty for nothing.
+/// The arc between two fractions of the scale (kept within 0 and 1); empty for nothing.
 #[must_use]
-pub fn path(fraction: f64) -> String {
-    let fraction = clamp(fraction);
-    if fraction == 0.0 {
+pub fn path(from: f64, to: f64) -> String {
+    let (from, to) = (clamp(from), clamp(to));
+    if to <= from {
         return String::new();
     }
-    let (from, to) = (point(RADIUS, 0.0), point(RADIUS, fraction));
-    let large = u8::from(fraction * SPAN_DEGREES > 180.0);
+    let (start, end) = (point(RADIUS, from), point(RADIUS, to));
+    let large = u8::from((to - from) * SPAN_DEGREES > 180.0);
     format!(
         "M{:.2} {:.2}A{RADIUS} {RADIUS} 0 {large} 1 {:.2} {:.2}",
-        from.0, from.1, to.0, to.1
+        start.0, start.1, end.0, end.1
     )
 }
 
@@ -52,20 +52,22 @@ mod tests {
 
     #[test]
     fn nothing_draws_nothing_and_all_draws_to_the_end() {
-        assert_eq!(path(0.0), "");
-        assert_eq!(path(1.0), "M21.89 80.00A44 44 0 1 1 98.11 80.00");
+        assert_eq!(path(0.0, 0.0), "");
+        assert_eq!(path(0.5, 0.4), "");
+        assert_eq!(path(0.0, 1.0), "M21.89 80.00A44 44 0 1 1 98.11 80.00");
     }
 
     #[test]
     fn half_ends_at_the_top_on_the_short_side() {
-        assert_eq!(path(0.5), "M21.89 80.00A44 44 0 0 1 60.00 14.00");
+        assert_eq!(path(0.0, 0.5), "M21.89 80.00A44 44 0 0 1 60.00 14.00");
+        assert_eq!(path(0.5, 1.0), "M60.00 14.00A44 44 0 0 1 98.11 80.00");
         assert_eq!(tick(0.5, 38.0, 50.0), "M60.00 20.00L60.00 8.00");
     }
 
     #[test]
     fn more_than_all_or_no_number_stays_on_the_scale() {
-        assert_eq!(path(7.5), path(1.0));
-        assert_eq!(path(f64::NAN), "");
-        assert_eq!(path(-1.0), "");
+        assert_eq!(path(0.0, 7.5), path(0.0, 1.0));
+        assert_eq!(path(0.0, f64::NAN), "");
+        assert_eq!(path(-3.0, -1.0), "");
     }
 }

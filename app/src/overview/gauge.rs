@@ -29,10 +29,10 @@ pub struct Drawing {
     pub limit: u32,
     /// `688 of 800`.
     pub of: String,
-    /// Path data of both lanes' arc.
-    pub both: String,
-    /// Path data of the background's arc, drawn over it.
+    /// Path data of the background's arc.
     pub background: String,
+    /// Path data of the foreground's arc, which goes on from there.
+    pub foreground: String,
     /// Path data of the tick at the background's share.
     pub share: String,
     /// What stands under the arc.
@@ -63,8 +63,8 @@ pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
         used_background: layer.used_background,
         limit: layer.limit,
         of,
-        both: arc::path(of_limit(layer.used)),
-        background: arc::path(of_limit(layer.used_background)),
+        background: arc::path(0.0, of_limit(layer.used_background)),
+        foreground: arc::path(of_limit(layer.used_background), of_limit(layer.used)),
         share: arc::tick(f64::from(layer.share_permille) / 1000.0, 38.0, 50.0),
         caption,
         text,
@@ -122,8 +122,8 @@ pub fn Gauge(
             data-background=get(|it| it.used_background.to_string())
         >
             <svg viewBox="0 0 120 98" aria-hidden="true">
-                <path class="track" d=arc::path(1.0)></path>
-                <path class="fore" d=get(|it| it.both.clone())></path>
+                <path class="track" d=arc::path(0.0, 1.0)></path>
+                <path class="fore" d=get(|it| it.foreground.clone())></path>
                 <path class="back" d=get(|it| it.background.clone())></path>
                 <path class="share" d=get(|it| it.share.clone())></path>
                 <text class="percent" x="60" y="59">
@@ -173,8 +173,8 @@ mod tests {
             drawing.text,
             "688 of 800 this hour, 301 of them background, whose share is 400. Near"
         );
-        assert_eq!(drawing.both, arc::path(0.86));
-        assert_eq!(drawing.background, arc::path(301.0 / 800.0));
+        assert_eq!(drawing.foreground, arc::path(301.0 / 800.0, 0.86));
+        assert_eq!(drawing.background, arc::path(0.0, 301.0 / 800.0));
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! What the lanes use of the app's widest window against the background's share, and what
+//! What the lanes use of the app's limits against the background's share, and what
 //! became of their calls.
 
 use leptos::prelude::*;
 
-use super::wording::{background_cap, count, period};
+use super::wording::{background_cap, count, layer_name};
 use crate::instant;
-use crate::live::{Budget, Dimension, Lane, Lanes, Layer, Scope};
+use crate::live::{Budget, Lane, Lanes, Layer, Scope};
 
 /// The bar of one layer, in per mille of its width.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bar {
-    /// `of the app's hour`.
-    pub of: String,
+    /// `Hour`.
+    pub name: String,
     /// How wide the background's part is.
     pub background: u32,
     /// How wide the foreground's part is.
@@ -22,80 +22,81 @@ pub struct Bar {
     pub background_text: String,
     /// `Foreground 387`.
     pub foreground_text: String,
-    /// `Headroom 112`.
+    /// `Free 112`.
     pub free_text: String,
 }
 
-/// What the bar shows of the app that is closest to a limit; `None` without a rate.
+/// What the bars show: a bar for each layer of the app that is closest to a limit.
 #[must_use]
-pub fn bar(budgets: &[Budget]) -> Option<Bar> {
-    let app = budgets.iter().find(|budget| budget.scope == Scope::App)?;
-    let rates = app.layers.iter();
-    let layer = rates
-        .filter(|layer| layer.dimension == Dimension::Rate)
-        .max_by_key(|layer| layer.window_ms)?;
-    Some(bar_of(layer))
+pub fn bars(budgets: &[Budget]) -> Vec<Bar> {
+    let app = budgets.iter().find(|budget| budget.scope == Scope::App);
+    app.map(|app| app.layers.iter().map(bar).collect())
+        .unwrap_or_default()
 }
 
-fn bar_of(layer: &Layer) -> Bar {
+fn bar(layer: &Layer) -> Bar {
     let limit = layer.limit.max(1);
     let background = layer.used_background.min(layer.used);
-    let foreground = layer.used - background;
     let permille = |part: u32| {
-        u32::try_from(u64::from(part.min(limit)) * 1000 / u64::from(limit)).unwrap_or(1000)
+        let part = u64::from(part.min(limit)) * 1000 / u64::from(limit);
+        u32::try_from(part).unwrap_or(1000)
     };
-    let background_width = permille(background);
+    let cap = background_cap(layer);
     Bar {
-        of: format!("of the app's {}", period(layer).trim_start_matches("this ")),
-        background: background_width,
-        foreground: permille(layer.used) - background_width,
+        name: layer_name(layer),
+        background: permille(background),
+        foreground: permille(layer.used) - permille(background),
         share: u32::from(layer.share_permille),
-        background_text: format!(
-            "Background {} of its {}",
-            count(background),
-            count(background_cap(layer))
-        ),
-        foreground_text: format!("Foreground {}", count(foreground)),
-        free_text: format!("Headroom {}", count(layer.limit.saturating_sub(layer.used))),
+        background_text: format!("Background {} of its {}", count(background), count(cap)),
+        foreground_text: format!("Foreground {}", count(layer.used - background)),
+        free_text: format!("Free {}", count(layer.limit.saturating_sub(layer.used))),
     }
 }
 
-/// The stacked bar with its tick and its key.
+/// The stacked bars with their ticks and keys.
 #[component]
 pub fn LaneUse(
-    /// The bar; nothing is drawn without one.
+    /// The bars.
     #[prop(into)]
-    bar: Signal<Option<Bar>>,
+    bars: Signal<Vec<Bar>>,
 ) -> impl IntoView {
-    let bar = Memo::new(move |_| bar.get().unwrap_or_default());
+    let bars = Memo::new(move |_| bars.get());
+    let places = Memo::new(move |_| bars.with(Vec::len));
+    view! {
+        <div class="use">
+            <h3>"Lanes, of the app's limits"</h3>
+            <For each=move || 0..places.get() key=|at| *at let(at)>
+                <LaneBar bar=Memo::new(move |_| {
+                    bars.with(|bars| bars.get(at).cloned().unwrap_or_default())
+                })/>
+            </For>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn LaneBar(bar: Memo<Bar>) -> impl IntoView {
     let width = move |field: fn(&Bar) -> u32| move || bar.with(field).to_string();
     let text = move |field: fn(&Bar) -> &String| move || bar.with(|bar| field(bar).clone());
     view! {
-        <div class="use">
-            <h3>"Lanes " <small>{text(|bar| &bar.of)}</small></h3>
-            <svg class="bar lane" viewBox="0 0 1000 18" preserveAspectRatio="none" aria-hidden="true">
-                <rect class="track" width="1000" height="18"></rect>
-                <rect class="back" width=width(|bar| bar.background) height="18"></rect>
-                <rect
-                    class="fore"
-                    x=width(|bar| bar.background)
-                    width=width(|bar| bar.foreground)
-                    height="18"
-                ></rect>
-                <line
-                    class="share"
-                    x1=width(|bar| bar.share)
-                    x2=width(|bar| bar.share)
-                    y1="-3"
-                    y2="21"
-                ></line>
-            </svg>
-            <ul class="key">
-                <li class="back">{text(|bar| &bar.background_text)}</li>
-                <li class="fore">{text(|bar| &bar.foreground_text)}</li>
-                <li class="free">{text(|bar| &bar.free_text)}</li>
-            </ul>
-        </div>
+        <ul class="key">
+            <li class="name">{text(|bar| &bar.name)}</li>
+            <li class="back">{text(|bar| &bar.background_text)}</li>
+            <li class="fore">{text(|bar| &bar.foreground_text)}</li>
+            <li class="free">{text(|bar| &bar.free_text)}</li>
+        </ul>
+        <svg class="bar lane" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="track" width="1000" height="14"></rect>
+            <rect class="back" width=width(|bar| bar.background) height="14"></rect>
+            <rect
+                class="fore"
+                x=width(|bar| bar.background)
+                width=width(|bar| bar.foreground)
+                height="14"
+            ></rect>
+            <line class="share" x1=width(|bar| bar.share) x2=width(|bar| bar.share) y1="-2" y2="16"></line>
+        </svg>
     }
     .into_any()
 }
@@ -107,43 +108,35 @@ pub fn LaneTable(
     #[prop(into)]
     lanes: Signal<Lanes>,
 ) -> impl IntoView {
-    let cell = move |lane: fn(&Lanes) -> &Lane, say: fn(&Lane) -> String| {
-        move || lanes.with(|all| say(lane(all)))
-    };
-    let row = move |name: &'static str, lane: fn(&Lanes) -> &Lane| {
+    let row = move |name: &'static str, say: fn(&Lane) -> String| {
         view! {
             <tr>
                 <th scope="row">{name}</th>
-                <td class="now">{cell(lane, |it| count(it.waiting))}</td>
-                <td>{cell(lane, longest)}</td>
-                <td>{cell(lane, |it| instant::fine(it.hold_ms_mean))}</td>
-                <td>{cell(lane, |it| count(it.admitted))}</td>
-                <td>{cell(lane, |it| count(it.held))}</td>
-                <td>{cell(lane, |it| count(it.refused))}</td>
+                <td>{move || lanes.with(|all| say(&all.foreground))}</td>
+                <td>{move || lanes.with(|all| say(&all.background))}</td>
             </tr>
         }
+        .into_any()
     };
     view! {
-        <div class="scroll" role="region" aria-label="Lane counters" tabindex="0">
-            <table class="counters">
-                <caption>"Waiting now, and since the start"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Lane"</th>
-                        <th scope="col">"Waiting"</th>
-                        <th scope="col">"Longest"</th>
-                        <th scope="col">"Mean hold"</th>
-                        <th scope="col">"Admitted"</th>
-                        <th scope="col">"Held first"</th>
-                        <th scope="col">"Refused"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {row("Foreground", |all| &all.foreground)}
-                    {row("Background", |all| &all.background)}
-                </tbody>
-            </table>
-        </div>
+        <table class="counters">
+            <caption class="unseen">"The lanes' calls, now and since the start"</caption>
+            <thead>
+                <tr>
+                    <th scope="col">"Calls"</th>
+                    <th scope="col">"Foreground"</th>
+                    <th scope="col">"Background"</th>
+                </tr>
+            </thead>
+            <tbody>
+                {row("Waiting now", |lane| count(lane.waiting))}
+                {row("Longest wait", longest)}
+                {row("Mean hold", |lane| instant::fine(lane.hold_ms_mean))}
+                {row("Admitted", |lane| count(lane.admitted))}
+                {row("Held first", |lane| count(lane.held))}
+                {row("Refused", |lane| count(lane.refused))}
+            </tbody>
+        </table>
     }
     .into_any()
 }
@@ -157,38 +150,37 @@ fn longest(lane: &Lane) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{budget, concurrency, overview, rate};
+    use super::super::fixture::{budget, overview, rate};
     use super::*;
 
     #[test]
-    fn the_bar_shows_the_apps_widest_window() {
+    fn each_layer_of_the_app_has_a_bar() {
         let state = overview();
-        let bar = bar(&state.upstreams[0].workloads[0].budgets);
-        assert_eq!(
-            bar,
-            Some(Bar {
-                of: "of the app's hour".to_owned(),
-                background: 376,
-                foreground: 484,
-                share: 500,
-                background_text: "Background 301 of its 400".to_owned(),
-                foreground_text: "Foreground 387".to_owned(),
-                free_text: "Headroom 112".to_owned(),
-            })
-        );
+        let bars = bars(&state.upstreams[0].workloads[0].budgets);
+        let names: Vec<_> = bars.iter().map(|bar| bar.name.as_str()).collect();
+        assert_eq!(names, ["Minute", "Hour", "In flight"]);
+        let hour = Bar {
+            name: "Hour".to_owned(),
+            background: 376,
+            foreground: 484,
+            share: 500,
+            background_text: "Background 301 of its 400".to_owned(),
+            foreground_text: "Foreground 387".to_owned(),
+            free_text: "Free 112".to_owned(),
+        };
+        assert_eq!(bars[1], hour);
     }
 
     #[test]
-    fn without_a_rate_there_is_no_bar() {
-        assert_eq!(bar(&[budget("", vec![concurrency(5, 1, 0)])]), None);
-        assert_eq!(bar(&[budget("a@b", vec![rate(60, 5, 1, 0)])]), None);
+    fn without_an_app_there_is_no_bar() {
+        assert!(bars(&[budget("a@b", vec![rate(60, 5, 1, 0)])]).is_empty());
     }
 
     #[test]
     fn more_than_the_limit_fills_the_bar() {
-        let bar = bar_of(&rate(60, 100, 150, 120));
+        let bar = bar(&rate(60, 100, 150, 120));
         assert_eq!((bar.background, bar.foreground), (1000, 0));
-        assert_eq!(bar.free_text, "Headroom 0");
+        assert_eq!(bar.free_text, "Free 0");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use leptos::prelude::*;
 
-use super::wording::{self, Zone, count, plural, tightest, usage};
+use super::wording::{Zone, count, plural, tightest, usage};
 use crate::live::{Budget, Dimension, Layer, Scope, State, Workload};
 use crate::time::{At, InWords};
 
@@ -177,11 +177,10 @@ fn users_headline(out: u64, near: u64) -> String {
 
 fn explain(worst: &Out<'_>, state: &State) -> Vec<Part> {
     let used = format!(
-        "{} has used {} of {} ({}). ",
+        "{} has used {} on {}. ",
         name(worst.budget),
-        wording::period(worst.layer),
+        usage(worst.layer),
         worst.place,
-        fraction(worst.layer),
     );
     let mut parts = vec![Part::Text(used)];
     if let Some(frees_at) = &worst.layer.frees_at {
@@ -194,10 +193,6 @@ fn explain(worst: &Out<'_>, state: &State) -> Vec<Part> {
     }
     parts.push(Part::Text(waiting(state)));
     parts
-}
-
-fn fraction(layer: &Layer) -> String {
-    format!("{} of {}", count(layer.used), count(layer.limit))
 }
 
 fn waiting(state: &State) -> String {
@@ -341,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             said(&lead),
-            "ana@contoso.example has used this hour of graph / onenote (400 of 400). \
+            "ana@contoso.example has used 400 of 400 this hour on graph / onenote. \
              The next call fits at 14:14:06 (in 11 min), by itself. \
              3 foreground calls and 214 of the background wait until there is room; none was refused in the last minute."
         );
@@ -362,7 +357,7 @@ mod tests {
             lead.headline,
             "The app note-bridge is out of quota for graph / onenote."
         );
-        assert!(said(&lead).contains("used this minute of graph / onenote (240 of 240). The next call fits at 14:03:40 (in 13 s)"));
+        assert!(said(&lead).contains("used 240 of 240 this minute on graph / onenote. The next call fits at 14:03:40 (in 13 s)"));
     }
 
     #[test]

@@ -61,6 +61,10 @@ pub fn row(budget: &Budget, as_of: &str) -> Row {
     let tight = tightest(budget);
     let permille = tight.map_or(0, crate::live::Layer::used_permille);
     let zone = Zone::at(permille);
+    // A background lane at its share is no trouble, but worth a word where there is none.
+    let held = (zone == Zone::Clear)
+        .then(|| held_background(budget))
+        .flatten();
     let frees_at = budget
         .layers
         .iter()
@@ -77,8 +81,14 @@ pub fn row(budget: &Budget, as_of: &str) -> Row {
         }
         .clone(),
         permille: permille.min(1000),
-        usage: held_background(budget).unwrap_or_else(|| tight.map(usage).unwrap_or_default()),
-        label: label(budget, zone),
+        usage: held
+            .clone()
+            .or_else(|| tight.map(usage))
+            .unwrap_or_default(),
+        label: match held {
+            Some(_) => Label::held("At its share"),
+            None => Label::zone(zone, zone.word()),
+        },
         class: zone.class(),
         frees: match frees_at.map(|at| instant::ms_between(as_of, at)) {
             Some(Some(ms)) => format!("in {}", instant::wait(ms)),
@@ -90,14 +100,6 @@ pub fn row(budget: &Budget, as_of: &str) -> Row {
     }
 }
 
-/// The state in a word. A background lane at its share is no trouble, but worth a word.
-fn label(budget: &Budget, zone: Zone) -> Label {
-    match zone {
-        Zone::Clear if held_background(budget).is_some() => Label::held("At its share"),
-        zone => Label::zone(zone, zone.word()),
-    }
-}
-
 /// `200 of 200 background this hour`, where that is what holds the user's jobs back while
 /// people still pass.
 fn held_background(budget: &Budget) -> Option<String> {
@@ -106,7 +108,7 @@ fn held_background(budget: &Budget) -> Option<String> {
         .iter()
         .filter(|it| it.dimension == Dimension::Rate);
     let layer = rates
-        .filter(|it| it.used_background >= background_cap(it) && Zone::of(it) == Zone::Clear)
+        .filter(|it| it.used_background >= background_cap(it))
         .max_by_key(|it| it.window_ms)?;
     Some(format!(
         "{} of {} background {}",
@@ -218,7 +220,6 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>, as_of: Memo<String>) -> imp
             <td role="cell" class="state"><Pill label=label/></td>
             <td role="cell" class="frees">
                 <span>{get(|row| row.frees.clone())}</span>
-                " "
                 <small><At at=Signal::derive(get(|row| row.frees_at.clone())) style=Apart/></small>
             </td>
         </tr>

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::flow::FlowBlock;
 use super::gauge::Gauge;
-use super::lanes::{LaneTable, LaneUse, bar};
+use super::lanes::{LaneTable, LaneUse, bars};
 use super::pill::{Label, Pill};
 use super::users::{UserTable, closest};
 use super::wording::{Zone, plural};
@@ -66,7 +66,7 @@ pub fn WorkloadCard(
                 </div>
             </Show>
             <div class="lanes">
-                <LaneUse bar=Signal::derive(move || workload.with(|it| bar(&it.budgets)))/>
+                <LaneUse bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))/>
                 <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
                 <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
             </div>
