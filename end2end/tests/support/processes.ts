@@ -1,0 +1,192 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, '../../../target');
+const binary = process.env.SPILLWAY_BIN ?? join(target, 'debug', 'spillway');
+const site = process.env.LEPTOS_SITE_ROOT ?? join(target, 'site');
+
+/** How long a process may take until it answers; machines that build at the same time are slow. */
+const READY_WITHIN_MS = 20_000;
+
+/** The lookalike and the server in front of it, on ports and files of their own. */
+export class Spillway {
+  private server?: Process;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly simulator: Process,
+    private readonly ports: { dashboard: number; gateway: number; simulator: number },
+  ) {}
+
+  static async start(): Promise<Spillway> {
+    const folder = await mkdtemp(join(tmpdir(), 'spillway-e2e-'));
+    const [dashboard, gateway, simulator] = await freePorts(3);
+    const quick = ['--latency-ms-min', '5', '--latency-ms-max', '20'];
+    const lookalike = new Process(['simulate', '--listen', `127.0.0.1:${simulator}`, ...quick], folder);
+    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator });
+    await writeFile(join(folder, 'spillway.toml'), spillway.configuration());
+    await answers(lookalike, `http://127.0.0.1:${simulator}/_sim/stats`);
+    await spillway.startServer();
+    return spillway;
+  }
+
+  get dashboard(): string {
+    return `http://127.0.0.1:${this.ports.dashboard}`;
+  }
+
+  get gateway(): string {
+    return `http://127.0.0.1:${this.ports.gateway}`;
+  }
+
+  async startServer(): Promise<void> {
+    this.server = new Process(['serve', '--config', 'spillway.toml', '--open'], this.folder);
+    await answers(this.server, `${this.dashboard}/readyz`);
+  }
+
+  /** Kills the server as a power cut would. */
+  async killServer(): Promise<void> {
+    await this.server?.kill();
+  }
+
+  async stop(): Promise<void> {
+    await this.killServer();
+    await this.simulator.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Makes so many calls for a user through the gateway, one after another. */
+  async call(user: string, times: number, headers: Record<string, string> = {}): Promise<void> {
+    const authorization = `Bearer ${token(user)}`;
+    for (let call = 0; call < times; call++) {
+      const url = `${this.gateway}/graph/v1.0/me/onenote/notebooks`;
+      const answer = await fetch(url, { headers: { authorization, ...headers } });
+      if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
+      await answer.arrayBuffer();
+    }
+  }
+
+  /** `GET /api/v1/state`. */
+  async state(): Promise<State> {
+    return (await fetch(`${this.dashboard}/api/v1/state`)).json();
+  }
+
+  /** What the lookalike saw arrive. */
+  async referee(): Promise<Stats> {
+    return (await fetch(`http://127.0.0.1:${this.ports.simulator}/_sim/stats`)).json();
+  }
+
+  private configuration(): string {
+    return `
+[server]
+listen = "127.0.0.1:${this.ports.dashboard}"
+gateway_listen = "127.0.0.1:${this.ports.gateway}"
+public_url = "${this.dashboard}"
+gateway_url = "${this.gateway}"
+database_url = "sqlite://${join(this.folder, 'spillway.db')}"
+state_dir = "${this.folder}"
+
+[upstreams.graph]
+base_url = "http://127.0.0.1:${this.ports.simulator}/"
+presets = ["onenote"]
+app = "${APP}"
+`;
+  }
+}
+
+/** The application in whose name the tests call. */
+export const APP = 'note-bridge';
+
+export interface Layer {
+  dimension: 'rate' | 'concurrency';
+  window_ms?: number;
+  limit: number;
+  used: number;
+  used_background: number;
+}
+
+export interface Budget {
+  scope: 'app' | 'tenant' | 'user';
+  app: string;
+  user: string;
+  layers: Layer[];
+}
+
+export interface State {
+  as_of: string;
+  upstreams: { name: string; workloads: { name: string; budgets: Budget[] }[] }[];
+}
+
+export interface Stats {
+  arrived: number;
+  rejected: number;
+  budgets: {
+    scope: string;
+    user: string;
+    layers: { window_ms?: number; peak: number; last_window?: number }[];
+  }[];
+}
+
+class Process {
+  private readonly child: ChildProcess;
+  private log = '';
+  private ended = false;
+
+  constructor(args: string[], cwd: string) {
+    this.child = spawn(binary, args, {
+      cwd,
+      env: { ...process.env, LEPTOS_SITE_ROOT: site },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (text) => (this.log = (this.log + text).slice(-10_000)));
+    }
+    this.child.on('error', (error) => (this.log += error.message));
+    this.child.on('close', () => (this.ended = true));
+  }
+
+  /** Fails with what the process said if it is gone. */
+  check(): void {
+    if (this.ended) throw new Error(`the process ended:\n${this.log}`);
+  }
+
+  async kill(): Promise<void> {
+    if (this.ended) return;
+    const closed = new Promise((done) => this.child.once('close', done));
+    this.child.kill('SIGKILL');
+    await closed;
+  }
+}
+
+async function answers(started: Process, url: string): Promise<void> {
+  const until = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    started.check();
+    const ok = await fetch(url).then((answer) => answer.ok, () => false);
+    if (ok) return;
+    if (Date.now() > until) throw new Error(`no answer from ${url}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** An unsigned token like those that the lookalike and the gateway read. */
+function token(user: string): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { oid: user, tid: 'contoso', appid: APP };
+  return `${part({ alg: 'none' })}.${part(claims)}.`;
+}
+
+async function freePorts(number: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: number }, async () => {
+      const server = createServer();
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}

@@ -1,0 +1,47 @@
+import { type ConsoleMessage, test as base, expect } from '@playwright/test';
+import { Spillway } from './processes';
+
+/** What a browser itself reports when a server is gone; a page cannot prevent it. */
+const CONNECTION_LOST = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)/;
+
+interface Fixtures {
+  spillway: Spillway;
+  /** Whether the test takes the server away. */
+  serverGoes: boolean;
+  /** Fails the test for whatever any of its pages complains about. */
+  quiet: void;
+}
+
+/** A test with a server of its own whose pages may not complain. */
+export const test = base.extend<Fixtures>({
+  serverGoes: [false, { option: true }],
+
+  spillway: async ({}, use) => {
+    const spillway = await Spillway.start();
+    await use(spillway);
+    await spillway.stop();
+  },
+
+  quiet: [
+    async ({ context, serverGoes }, use) => {
+      const complaints: string[] = [];
+      const expected = (message: ConsoleMessage) =>
+        serverGoes && CONNECTION_LOST.test(message.text()) && message.location().url.endsWith('/api/v1/live');
+      context.on('console', (message) => {
+        const bad = message.type() === 'error' || message.type() === 'warning';
+        if (bad && !expected(message)) complaints.push(`${message.text()} (${message.location().url})`);
+      });
+      context.on('weberror', (error) => complaints.push(String(error.error())));
+      await context.addInitScript(() => {
+        addEventListener('securitypolicyviolation', (event) => {
+          console.error(`violates ${event.violatedDirective}: ${event.blockedURI}`);
+        });
+      });
+      await use();
+      expect(complaints, 'the pages complain of nothing').toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };

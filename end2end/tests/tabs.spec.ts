@@ -1,0 +1,26 @@
+import { expect, test } from './support/test';
+
+test('three tabs share one stream, and another takes over when the first goes', async ({ context, spillway }) => {
+  await spillway.call('ana', 1);
+  let streams = 0;
+  context.on('request', (request) => {
+    if (request.url().endsWith('/api/v1/live')) streams++;
+  });
+  const open = async () => {
+    const page = await context.newPage();
+    await page.goto(spillway.dashboard);
+    await expect(page.locator('.connection')).toContainText('Live');
+    return page;
+  };
+  const [first, second, third] = [await open(), await open(), await open()];
+  expect(streams).toBe(1);
+
+  const hour = (page: typeof first) => page.getByRole('meter', { name: 'User ana: Hour' });
+  await spillway.call('ana', 2);
+  for (const page of [first, second, third]) await expect(hour(page)).toHaveAttribute('aria-valuenow', '3');
+
+  await first.close();
+  await expect.poll(() => streams).toBe(2);
+  await spillway.call('ana', 2);
+  for (const page of [second, third]) await expect(hour(page)).toHaveAttribute('aria-valuenow', '5');
+});
