@@ -44,7 +44,8 @@ pub struct Workload {
     pub budgets: Vec<Budget>,
     /// What became of the calls, by lane, since the server started.
     pub lanes: Lanes,
-    /// The last minute, one entry a second, oldest first, at most [`RECENT_SECONDS`].
+    /// The last minute, one entry a whole second, idle ones included, oldest first, at most
+    /// [`RECENT_SECONDS`]. The running second is left out.
     pub recent: Vec<Second>,
     /// How many users hold counts or leases now; `budgets` may show fewer.
     pub users: u64,

@@ -6,7 +6,7 @@ test.use({ javaScriptEnabled: false });
 test('the page shows values with JavaScript off, and asks again by itself', async ({ page, spillway }) => {
   await spillway.call('ana', 7);
   await page.goto(spillway.dashboard);
-  expect(await shown(page)).toEqual(expected(await spillway.state()));
+  expect(await meters(page)).toEqual(expected(await spillway.state()));
   await expect(page.locator('.as-of time')).toHaveText(/^\d\d:\d\d:\d\d UTC$/);
   await expect(page.locator('.connection')).toContainText('Snapshot');
   await expect(page.getByRole('button', { name: 'Pause updates' })).toBeHidden();
@@ -16,8 +16,3 @@ test('the page shows values with JavaScript off, and asks again by itself', asyn
   const hour = page.getByRole('meter', { name: 'User ana: Hour' });
   await expect(hour).toHaveAttribute('aria-valuenow', '11', { timeout: 15_000 });
 });
-
-/** Reads the gauges without running a script in the page. */
-async function shown(page: import('@playwright/test').Page) {
-  return meters(page);
-}

@@ -214,7 +214,11 @@ impl Listener {
             }
             _ if !self.synced.get() => {}
             "delta" => self.feed.delta(serde_json::from_str(data)?, now_ms()),
-            _ => self.feed.heard(now_ms()),
+            // A heartbeat may say as of when nothing changed.
+            _ => match serde_json::from_str(data) {
+                Ok(delta) => self.feed.delta(delta, now_ms()),
+                Err(_) => self.feed.heard(now_ms()),
+            },
         }
         Ok(())
     }

@@ -36,21 +36,20 @@ pub struct Flow {
     pub table: Vec<(String, [u32; 3])>,
 }
 
-/// Works out what is shown of the last minute. Its last second still runs and is left out.
+/// Works out what is shown of the last minute.
 #[must_use]
 pub fn flow(recent: &[Second]) -> Flow {
-    let whole = &recent[..recent.len().saturating_sub(1)];
     Flow {
-        admitted: series("admitted", whole, |second| second.admitted),
-        held: series("held first", whole, |second| second.held),
-        refused: series("refused", whole, |second| second.refused),
+        admitted: series("admitted", recent, |second| second.admitted),
+        held: series("held first", recent, |second| second.held),
+        refused: series("refused", recent, |second| second.refused),
         any_refused: recent.iter().any(|second| second.refused > 0),
-        table: table(whole),
+        table: table(recent),
     }
 }
 
-fn series(name: &str, whole: &[Second], of: fn(&Second) -> u32) -> Series {
-    let values: Vec<u32> = whole.iter().map(of).collect();
+fn series(name: &str, recent: &[Second], of: fn(&Second) -> u32) -> Series {
+    let values: Vec<u32> = recent.iter().map(of).collect();
     let last = &values[values.len().saturating_sub(MEAN_OVER_SECONDS)..];
     let mean = format!(
         "{:.1}",
@@ -73,7 +72,7 @@ fn series(name: &str, whole: &[Second], of: fn(&Second) -> u32) -> Series {
 
 /// The newest value at the right edge, a minute across, the most at the top.
 fn points(values: &[u32], most: u32) -> String {
-    let step = 160.0 / (RECENT_SECONDS - 2) as f64;
+    let step = 160.0 / (RECENT_SECONDS - 1) as f64;
     let scale = 32.0 / f64::from(most.max(1));
     let from = 160.0 - step * values.len().saturating_sub(1) as f64;
     values
@@ -90,8 +89,8 @@ fn points(values: &[u32], most: u32) -> String {
         .join(" ")
 }
 
-fn table(whole: &[Second]) -> Vec<(String, [u32; 3])> {
-    whole
+fn table(recent: &[Second]) -> Vec<(String, [u32; 3])> {
+    recent
         .rchunks(MEAN_OVER_SECONDS)
         .enumerate()
         .map(|(at, seconds)| {
@@ -202,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn the_running_second_is_left_out_of_the_mean() {
-        let flow = flow(&seconds(&[0, 10, 20, 1]));
+    fn the_mean_is_over_what_there_is_up_to_ten_seconds() {
+        let flow = flow(&seconds(&[0, 10, 20]));
         assert_eq!(flow.admitted.mean, "10.0");
         assert_eq!(
             flow.admitted.text,
@@ -221,7 +220,7 @@ mod tests {
         assert!(flow.admitted.area.starts_with("0.0,36 0.0,3.0"));
         assert_eq!(flow.table.len(), 6);
         assert_eq!(flow.table[0], ("0 to 10 s ago".to_owned(), [40, 0, 0]));
-        assert_eq!(flow.table[5], ("50 to 59 s ago".to_owned(), [36, 0, 0]));
+        assert_eq!(flow.table[5], ("50 to 60 s ago".to_owned(), [40, 0, 0]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::pill::{Label, Pill};
 use super::users::{UserTable, closest};
 use super::wording::{Zone, plural};
 use crate::feed::Feed;
-use crate::live::{BreakerState, Budget, BudgetKey, Dimension, Layer, Scope, Workload};
+use crate::live::{BreakerState, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload};
 
 /// The card of the workload called `name` of `upstream`, and the table of its users.
 #[component]
@@ -35,7 +35,9 @@ pub fn WorkloadCard(
         workload.with(|it| closest(&it.budgets).first().map(|it| (*it).clone()))
     });
     let labels = Memo::new(move |_| workload.with(labels));
-    let is_used = Memo::new(move |_| workload.with(|it| !it.budgets.is_empty()));
+    let is_used = Memo::new(move |_| {
+        workload.with(|it| !it.budgets.is_empty() || it.lanes != Lanes::default())
+    });
     let has_users = Memo::new(move |_| nearest.with(Option::is_some));
     let pills = move || {
         labels
@@ -64,12 +66,12 @@ pub fn WorkloadCard(
                         />
                     </Show>
                 </div>
+                <div class="lanes">
+                    <LaneUse bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))/>
+                    <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
+                    <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
+                </div>
             </Show>
-            <div class="lanes">
-                <LaneUse bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))/>
-                <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
-                <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
-            </div>
         </section>
         <Show when=move || has_users.get()>
             <UserTable workload=workload as_of=as_of/>
@@ -147,10 +149,19 @@ fn layer_keys(budget: &Budget) -> Vec<LayerKey> {
     layers.map(|(at, layer)| (at, layer.window_ms)).collect()
 }
 
+/// How many apps, and how many tenants, have gauges on the overview: those closest to a limit.
+const SHARED_MAX: usize = 3;
+
 /// Apps and tenants, in a calm order: by key, not by closeness.
 fn shared_keys(workload: &Workload) -> Vec<BudgetKey> {
-    let shared = workload.budgets.iter().filter(|it| it.scope != Scope::User);
-    let mut keys: Vec<_> = shared.map(Budget::key).collect();
+    let of = |scope| {
+        let budgets = workload.budgets.iter();
+        budgets
+            .filter(move |it| it.scope == scope)
+            .take(SHARED_MAX)
+            .map(Budget::key)
+    };
+    let mut keys: Vec<_> = of(Scope::App).chain(of(Scope::Tenant)).collect();
     keys.sort();
     keys
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const target = process.env.CARGO_TARGET_DIR ?? resolve(import.meta.dirname, '../../../target');
+const target = process.env.CARGO_TARGET_DIR ?? resolve(__dirname, '../../../target');
 const binary = process.env.SPILLWAY_BIN ?? join(target, 'debug', 'spillway');
 const site = process.env.LEPTOS_SITE_ROOT ?? join(target, 'site');
 
