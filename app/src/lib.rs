@@ -8,9 +8,15 @@
 mod announcer;
 #[cfg(feature = "ssr")]
 mod backend;
-#[cfg_attr(not(feature = "hydrate"), allow(dead_code, reason = "only a browser's line opens and breaks"))]
+#[cfg_attr(
+    not(feature = "hydrate"),
+    allow(dead_code, reason = "only a browser's line opens and breaks")
+)]
 mod connection;
-#[cfg_attr(not(feature = "hydrate"), allow(dead_code, reason = "only a browser feeds it"))]
+#[cfg_attr(
+    not(feature = "hydrate"),
+    allow(dead_code, reason = "only a browser feeds it")
+)]
 mod feed;
 mod frame;
 mod instant;
