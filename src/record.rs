@@ -44,6 +44,12 @@ impl Engine {
         self.leases.iter()
     }
 
+    /// What was granted under this number, if it has neither ended nor expired.
+    #[must_use]
+    pub fn lease(&self, permit: Permit) -> Option<&Lease> {
+        self.leases.get(permit)
+    }
+
     /// The number of the next permit; no number is given out twice, restarts included.
     #[must_use]
     pub const fn next_permit(&self) -> Permit {

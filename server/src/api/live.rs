@@ -1,0 +1,93 @@
+//! `GET /api/v1/live`: server-sent events, a snapshot and then what changes.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response, Sse, sse},
+};
+use futures_util::{Stream, stream};
+use http::{HeaderValue, StatusCode, header};
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+
+use super::Api;
+use crate::{
+    http::{Problem, Shutdown},
+    live::{Event, Publisher},
+};
+
+/// The most streams at once, a browser each.
+pub const STREAMS_MAX: usize = 1_000;
+
+pub(super) async fn get(State(api): State<Api>) -> Response {
+    let Ok(place) = Arc::clone(&api.streams).try_acquire_owned() else {
+        let problem = Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "capacity",
+            "As many streams as may be open are",
+        );
+        return problem
+            .detail(format!(
+                "at most {STREAMS_MAX}; try again when another page was closed"
+            ))
+            .into_response();
+    };
+    let reader = Reader {
+        publisher: api.publisher,
+        shutdown: api.shutdown,
+        events: None,
+        _place: place,
+    };
+    let mut response = Sse::new(events(reader)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies must not collect events before they pass them on.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+struct Reader {
+    publisher: Arc<Publisher>,
+    shutdown: Shutdown,
+    /// None before the first snapshot, and after this reader fell behind.
+    events: Option<broadcast::Receiver<Event>>,
+    _place: OwnedSemaphorePermit,
+}
+
+fn events(reader: Reader) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(reader, |mut reader| async move {
+        let event = reader.next().await?;
+        let event = sse::Event::default()
+            .id(event.id.to_string())
+            .event(event.name)
+            .data(&*event.data);
+        Some((Ok(event), reader))
+    })
+}
+
+impl Reader {
+    /// The next event; none once the server shuts down.
+    async fn next(&mut self) -> Option<Event> {
+        let Some(events) = &mut self.events else {
+            return self.snapshot();
+        };
+        let received = tokio::select! {
+            () = self.shutdown.begun() => return None,
+            received = events.recv() => received,
+        };
+        match received {
+            Ok(event) => Some(event),
+            Err(broadcast::error::RecvError::Lagged(_)) => self.snapshot(),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+
+    fn snapshot(&mut self) -> Option<Event> {
+        if self.shutdown.has_begun() {
+            return None;
+        }
+        let (snapshot, events) = self.publisher.subscribe();
+        self.events = Some(events);
+        Some(snapshot)
+    }
+}

@@ -1,0 +1,179 @@
+//! The engine with its journal and the callers that wait: everything behind one lock.
+//!
+//! Nothing here waits. What has to happen after the lock is released (a waiting caller is
+//! told, the keeper is woken) comes back as a value.
+
+use std::collections::HashMap;
+
+use spillway::{
+    Answer, Call, Ended, Engine, Grant, Instant, NotRenewed, Permit, Refusal, Settled, Ticket,
+};
+use tokio::sync::oneshot;
+
+use super::journal::{Journal, Unwritable};
+use super::tally::Tally;
+use crate::clock::Clock;
+
+/// What a waiting caller is told.
+pub(super) type Outcome = Result<Grant, Stop>;
+
+/// Why a call does not go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Refused(Refusal),
+    Storage,
+    Closing,
+}
+
+/// An outcome for a caller that waits, to be handed over when the lock is released.
+pub(super) type Delivery = (oneshot::Sender<Outcome>, Outcome);
+
+/// A call that waits.
+struct Waiting {
+    outcome: oneshot::Sender<Outcome>,
+    call: Call,
+    since: tokio::time::Instant,
+}
+
+/// What a call that asks is told.
+pub(super) enum Asked {
+    Now(Outcome),
+    Later(Ticket, oneshot::Receiver<Outcome>),
+}
+
+pub(super) struct Core {
+    pub(super) engine: Engine,
+    pub(super) journal: Journal,
+    pub(super) tallies: Vec<Tally>,
+    waiting: HashMap<Ticket, Waiting>,
+    closing: bool,
+}
+
+impl Core {
+    pub(super) fn new(engine: Engine, journal: Journal, workloads: usize) -> Self {
+        Self {
+            engine,
+            journal,
+            tallies: vec![Tally::default(); workloads],
+            waiting: HashMap::new(),
+            closing: false,
+        }
+    }
+
+    pub(super) fn ask(&mut self, clock: &Clock, call: Call, hold_ms: u64) -> Asked {
+        if self.closing {
+            return Asked::Now(Err(Stop::Closing));
+        }
+        if self.journal.is_broken() {
+            return Asked::Now(Err(Stop::Storage));
+        }
+        let now = clock.now();
+        match self.engine.ask(now, call.clone(), now.plus_ms(hold_ms)) {
+            Answer::Granted(grant) => Asked::Now(self.let_go(clock, &call, grant, None)),
+            Answer::Refused(refusal) => {
+                self.tallies[call.workload].refused(call.lane, unix_s(clock));
+                Asked::Now(Err(Stop::Refused(refusal)))
+            }
+            Answer::Parked(ticket) => {
+                let (outcome, receiver) = oneshot::channel();
+                self.waiting.insert(
+                    ticket,
+                    Waiting {
+                        outcome,
+                        call,
+                        since: tokio::time::Instant::now(),
+                    },
+                );
+                Asked::Later(ticket, receiver)
+            }
+        }
+    }
+
+    pub(super) fn complete(&mut self, now: Instant, permit: Permit) -> Ended {
+        let ended = self.engine.complete(now, permit);
+        // A lost line only keeps the lease until it expires: too careful, never too late.
+        let _ = self.journal.ended(permit, now);
+        ended
+    }
+
+    pub(super) fn refund(&mut self, now: Instant, permit: Permit) {
+        self.engine.refund(now, permit);
+        let _ = self.journal.refunded(permit, now);
+    }
+
+    pub(super) fn renew(&mut self, now: Instant, permit: Permit) -> Result<Instant, NotRenewed> {
+        let expires_at = self.engine.renew(now, permit)?;
+        let _ = self.journal.renewed(permit, now, expires_at);
+        Ok(expires_at)
+    }
+
+    /// The caller has gone. True if it waited; else its outcome is on its way.
+    pub(super) fn cancel(&mut self, now: Instant, ticket: Ticket) -> bool {
+        self.waiting.remove(&ticket);
+        self.engine.cancel(now, ticket)
+    }
+
+    /// Lets go what fits now, and says whom to tell.
+    pub(super) fn settle(&mut self, clock: &Clock) -> Vec<Delivery> {
+        self.engine.settle(clock.now());
+        let settled = self.engine.take_settled();
+        settled
+            .into_iter()
+            .filter_map(|settled| self.deliver(clock, settled))
+            .collect()
+    }
+
+    /// Takes no more calls, and says whom to tell.
+    pub(super) fn close(&mut self, now: Instant) -> Vec<Delivery> {
+        self.closing = true;
+        let waiting = std::mem::take(&mut self.waiting);
+        let stopped = waiting.into_iter().map(|(ticket, waiting)| {
+            self.engine.cancel(now, ticket);
+            (waiting.outcome, Err(Stop::Closing))
+        });
+        stopped.collect()
+    }
+
+    fn deliver(&mut self, clock: &Clock, Settled { ticket, outcome }: Settled) -> Option<Delivery> {
+        let Some(waiting) = self.waiting.remove(&ticket) else {
+            if let Ok(grant) = outcome {
+                self.engine.refund(clock.now(), grant.permit);
+            }
+            return None;
+        };
+        let outcome = match outcome {
+            Ok(grant) => self.let_go(clock, &waiting.call, grant, Some(waiting.since)),
+            Err(refusal) => {
+                self.tallies[waiting.call.workload].refused(waiting.call.lane, unix_s(clock));
+                Err(Stop::Refused(refusal))
+            }
+        };
+        Some((waiting.outcome, outcome))
+    }
+
+    /// A grant leaves only when it is in the journal.
+    fn let_go(
+        &mut self,
+        clock: &Clock,
+        call: &Call,
+        grant: Grant,
+        since: Option<tokio::time::Instant>,
+    ) -> Outcome {
+        let written = self
+            .engine
+            .lease(grant.permit)
+            .ok_or(Unwritable)
+            .and_then(|lease| self.journal.granted(lease));
+        if written.is_err() {
+            self.engine.refund(clock.now(), grant.permit);
+            return Err(Stop::Storage);
+        }
+        let hold = since.map(|since| since.elapsed());
+        self.tallies[call.workload].admitted(call.lane, hold, unix_s(clock));
+        Ok(grant)
+    }
+}
+
+pub(super) fn unix_s(clock: &Clock) -> u64 {
+    u64::try_from(clock.timestamp(clock.now()).as_second()).unwrap_or(0)
+}

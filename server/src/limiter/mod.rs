@@ -1,0 +1,271 @@
+//! The driver of the engine: waits, journals and logs what the engine decides.
+//!
+//! One [`Limiter`] per upstream. Its engine, journal and waiting callers are behind one
+//! lock ([`core`]) that is held for microseconds and never across an await; a task per
+//! limiter wakes waiting calls, another keeps the files ([`keeper`]). At start the counters
+//! are read back ([`restore`]) or, where they are lost, assumed full.
+
+mod core;
+mod files;
+mod journal;
+mod keeper;
+mod open;
+mod permit;
+mod record;
+mod restore;
+mod tally;
+mod view;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+
+use spillway::{Call, Grant, Instant, Lane, Refusal, Ticket};
+use tokio::sync::{Notify, oneshot};
+
+pub use open::{Limiters, OpenError, Recovery};
+pub use permit::Permit;
+pub use spillway::BlockedBy;
+pub use view::{BadCursor, USERS_MAX};
+
+use self::core::{Asked, Core, Delivery, Outcome, Stop};
+use crate::{clock::Clock, config};
+use files::Files;
+use permit::Unclaimed;
+
+/// Which of an upstream's workloads a call belongs to.
+pub type WorkloadIndex = usize;
+
+/// One call that wants to go upstream.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Whose limits it meets.
+    pub workload: WorkloadIndex,
+    /// The application's key, never empty.
+    pub app: String,
+    /// The tenant's key, empty where there is none.
+    pub tenant: String,
+    /// The user's key, never empty.
+    pub user: String,
+    /// Who waits for it.
+    pub lane: Lane,
+    /// What it costs in rate layers, at least 1.
+    pub weight: u32,
+}
+
+/// Why a call may not go.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Not now.
+    #[error("no room: {}", .0.blocked_by)]
+    Busy(Busy),
+    /// Never under this policy.
+    #[error("{0}")]
+    Impossible(Refusal),
+    /// A new user, and as many as may be charged are.
+    #[error("as many users as may be counted are counted already")]
+    Capacity,
+    /// The counters cannot be written down.
+    #[error("the journal of the counters cannot be written")]
+    Storage,
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Closing,
+}
+
+/// When a refused call would fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// How long until then, wall time.
+    pub wait: Duration,
+    /// Whether only time stands in the way; else `wait` is an estimate.
+    pub exact: bool,
+    /// What stands in the way longest.
+    pub blocked_by: BlockedBy,
+}
+
+/// The limits of one upstream, enforced. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    name: String,
+    workloads: Vec<config::Workload>,
+    instance: String,
+    clock: Arc<Clock>,
+    files: Files,
+    generation: Mutex<u64>,
+    /// Whether the last generation has no snapshot (yet).
+    gap: AtomicBool,
+    core: Mutex<Core>,
+    rearm: Notify,
+}
+
+impl Limiter {
+    /// The upstream's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Which workload a call belongs to: the raw path after the upstream's name, without its
+    /// query. `None`: no limits apply.
+    #[must_use]
+    pub fn workload_of(&self, _method: &http::Method, path: &str) -> Option<WorkloadIndex> {
+        self.inner
+            .workloads
+            .iter()
+            .position(|workload| workload.claims(path))
+    }
+
+    /// Waits until the call may go, at most `hold` (wall time). Dropping the future leaves no
+    /// trace of the call.
+    ///
+    /// # Errors
+    /// See [`Refused`]; a call that cannot fit within its hold is refused at once.
+    pub async fn acquire(&self, ask: Ask, hold: Duration) -> Result<Permit, Refused> {
+        let call = Call {
+            workload: ask.workload,
+            app: ask.app,
+            tenant: ask.tenant,
+            user: ask.user,
+            lane: ask.lane,
+            weight: ask.weight.max(1),
+        };
+        let hold_ms = self.inner.clock.engine_ms(hold);
+        let outcome = match self
+            .inner
+            .with(|core, clock| core.ask(clock, call, hold_ms))
+        {
+            Asked::Now(outcome) => self.inner.claim(outcome),
+            Asked::Later(ticket, outcome) => {
+                Waiting {
+                    inner: &self.inner,
+                    ticket,
+                    outcome,
+                    told: false,
+                }
+                .outcome()
+                .await
+            }
+        };
+        outcome.map_err(|stop| self.inner.refused(stop))
+    }
+
+    /// Whether grants can be written down.
+    ///
+    /// # Errors
+    /// They cannot: every call is refused.
+    pub fn ready(&self) -> Result<(), Refused> {
+        if self.inner.lock().journal.is_broken() {
+            Err(Refused::Storage)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Inner {
+    /// Does something to the core, then lets go what fits, and tells whom it concerns when
+    /// the lock is released.
+    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Core, &Clock) -> T) -> T {
+        let (result, deliveries, rearm) = {
+            let mut core = self.lock();
+            let armed = core.engine.wake_at();
+            let result = act(&mut core, &self.clock);
+            let deliveries = core.settle(&self.clock);
+            (result, deliveries, core.engine.wake_at() != armed)
+        };
+        self.hand_over(deliveries);
+        if rearm {
+            self.rearm.notify_one();
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        // A panic while it was held is a bug; the counts are still the best there are.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn armed(&self) -> Option<Instant> {
+        self.lock().engine.wake_at()
+    }
+
+    /// Tells waiting callers; what a caller that has just gone was granted, it gives back.
+    fn hand_over(self: &Arc<Self>, deliveries: Vec<Delivery>) {
+        for (caller, outcome) in deliveries {
+            if let Err(Ok(Grant { permit, .. })) = caller.send(outcome) {
+                drop(Unclaimed::new(Permit::new(Arc::clone(self), permit)));
+            }
+        }
+    }
+
+    fn claim(self: &Arc<Self>, outcome: Outcome) -> Result<Permit, Stop> {
+        outcome.map(|grant| Permit::new(Arc::clone(self), grant.permit))
+    }
+
+    fn refused(&self, stop: Stop) -> Refused {
+        match stop {
+            Stop::Storage => Refused::Storage,
+            Stop::Closing => Refused::Closing,
+            Stop::Refused(refusal @ Refusal::Impossible { .. }) => Refused::Impossible(refusal),
+            Stop::Refused(Refusal::Capacity { .. }) => Refused::Capacity,
+            Stop::Refused(Refusal::Busy(busy)) => Refused::Busy(Busy {
+                wait: self.clock.wall(busy.at.ms_since(self.clock.now())),
+                exact: busy.exact,
+                blocked_by: busy.blocked_by,
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Limiter")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call that waits. Dropped, it leaves the queue, and gives back what it was granted
+/// meanwhile.
+struct Waiting<'a> {
+    inner: &'a Arc<Inner>,
+    ticket: Ticket,
+    outcome: oneshot::Receiver<Outcome>,
+    told: bool,
+}
+
+impl Waiting<'_> {
+    async fn outcome(mut self) -> Result<Permit, Stop> {
+        // The sender is dropped unsent only with the limiter itself.
+        let outcome = (&mut self.outcome).await.unwrap_or(Err(Stop::Closing));
+        self.told = true;
+        self.inner.claim(outcome)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.told {
+            return;
+        }
+        self.outcome.close();
+        if let Ok(Ok(grant)) = self.outcome.try_recv() {
+            drop(Unclaimed::new(Permit::new(
+                Arc::clone(self.inner),
+                grant.permit,
+            )));
+        } else {
+            self.inner
+                .with(|core, clock| core.cancel(clock.now(), self.ticket));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! A permit in the hands of the one that makes the call.
+
+use std::{sync::Arc, time::Duration};
+
+use spillway::NotRenewed;
+
+use super::Inner;
+
+/// The right to make one upstream call.
+///
+/// Dropped without having been completed or refunded, it stays taken until its lease
+/// expires: the call may still run upstream.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped stays taken until it expires"]
+pub struct Permit {
+    inner: Arc<Inner>,
+    id: spillway::Permit,
+}
+
+impl Permit {
+    /// How often a running call's permit has to be renewed: a quarter of its lease, so that
+    /// three renewals may come late.
+    pub const RENEW_EVERY: Duration = Duration::from_secs(30);
+
+    /// How long a permit lasts without renewal, wall time (the permit API's `ttl_ms`).
+    pub const LEASE: Duration = Duration::from_secs(120);
+
+    /// For how long a permit can be renewed.
+    pub const RENEWALS_MAX: Duration = Duration::from_secs(15 * 60);
+
+    pub(super) const fn new(inner: Arc<Inner>, id: spillway::Permit) -> Self {
+        Self { inner, id }
+    }
+
+    /// The call still runs.
+    ///
+    /// # Errors
+    /// The permit has expired, or was renewed for [`Self::RENEWALS_MAX`]: the call has to be
+    /// aborted.
+    pub fn renew(&self) -> Result<(), NotRenewed> {
+        self.inner
+            .with(|core, clock| core.renew(clock.now(), self.id))
+            .map(drop)
+    }
+
+    /// The upstream's answer has ended: its body is over.
+    pub fn complete(self) {
+        let ended = self
+            .inner
+            .with(|core, clock| core.complete(clock.now(), self.id));
+        if ended == spillway::Ended::Overrun {
+            tracing::warn!(
+                permit = self.id.0,
+                "a call outlasted its lease; its weight counts twice"
+            );
+        }
+    }
+
+    /// The call was never written to the wire: it costs nothing.
+    pub fn refund(self) {
+        self.inner
+            .with(|core, clock| core.refund(clock.now(), self.id));
+    }
+}
+
+/// A permit on its way to a caller that may be gone: returned unless taken.
+#[derive(Debug)]
+pub(super) struct Unclaimed(Option<Permit>);
+
+impl Unclaimed {
+    pub(super) const fn new(permit: Permit) -> Self {
+        Self(Some(permit))
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.refund();
+        }
+    }
+}

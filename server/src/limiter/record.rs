@@ -1,0 +1,96 @@
+//! The lines of journals and snapshots: JSON behind its own checksum, so that an operator
+//! can read them and a torn or damaged one is noticed.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use spillway::{BudgetRecord, Instant, Lease, Permit};
+
+/// The layout of the files. Another number is another layout, and not read.
+pub(super) const FORMAT: u32 = 1;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Record<'a> {
+    /// The first line of every file.
+    Header(Header<'a>),
+    /// The counts of one budget.
+    Budget(Cow<'a, BudgetRecord>),
+    /// A call that runs: granted, or, in a snapshot, still held.
+    Lease(Cow<'a, Lease>),
+    /// A running call was renewed.
+    Renewed {
+        permit: Permit,
+        at: Instant,
+        expires_at: Instant,
+    },
+    /// A running call's answer has ended.
+    Ended { permit: Permit, at: Instant },
+    /// A running call was never written to the wire.
+    Refunded { permit: Permit, at: Instant },
+    /// The last line of a snapshot: it is complete.
+    End,
+}
+
+/// What a file belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header<'a> {
+    pub(super) format: u32,
+    /// The database that it belongs to.
+    pub(super) instance: Cow<'a, str>,
+    pub(super) upstream: Cow<'a, str>,
+    /// Names for the positions that keys hold.
+    pub(super) workloads: Vec<Cow<'a, str>>,
+    /// The engine's clock when it was begun.
+    pub(super) clock: Instant,
+    pub(super) next_permit: Permit,
+}
+
+/// A line that is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a damaged line")]
+pub(super) struct Damaged;
+
+impl Record<'_> {
+    /// Appends this line to `out`.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        let json = serde_json::to_vec(self)?;
+        out.extend_from_slice(format!("{:08x} ", crc32fast::hash(&json)).as_bytes());
+        out.extend_from_slice(&json);
+        out.push(b'\n');
+        Ok(())
+    }
+
+    /// Reads a line without its line feed.
+    pub(super) fn read(line: &[u8]) -> Result<Record<'static>, Damaged> {
+        let (sum, json) = line.split_at_checked(9).ok_or(Damaged)?;
+        let sum = std::str::from_utf8(&sum[..8])
+            .ok()
+            .and_then(|sum| u32::from_str_radix(sum, 16).ok());
+        if sum != Some(crc32fast::hash(json)) {
+            return Err(Damaged);
+        }
+        serde_json::from_slice(json).map_err(|_| Damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_back_and_a_damaged_one_does_not() {
+        let record = Record::Ended {
+            permit: Permit(7),
+            at: Instant(9),
+        };
+        let mut line = Vec::new();
+        record.write(&mut line).unwrap();
+        let line = line.strip_suffix(b"\n").unwrap();
+        assert_eq!(Record::read(line), Ok(record));
+        for damaged in [&line[..line.len() - 1], &line[1..], b"", b"00000000 {}"] {
+            assert_eq!(Record::read(damaged), Err(Damaged));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The limiter on a real database and real files, on the runtime's paused clock.
+
+use std::{fs, path::PathBuf};
+
+use tempfile::TempDir;
+use tokio::time::{advance, pause, resume};
+
+use super::*;
+use crate::{config::Config, store::Store};
+
+const NO_HOLD: Duration = Duration::ZERO;
+const HOUR: Duration = Duration::from_secs(3_602);
+const MINUTE: Duration = Duration::from_millis(60_032);
+
+/// A folder with a database and counters; limiters come and go on it.
+struct Place {
+    folder: TempDir,
+    config: Config,
+    store: Store,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        let text = format!(
+            "[server]\ndatabase_url = 'sqlite://{path}/spillway.db'\nstate_dir = '{path}'\n\
+             [upstreams.graph]\nbase_url = 'http://127.0.0.1:9/'\npresets = ['onenote']\n"
+        );
+        let config = Config::parse(&text).unwrap();
+        let store = Store::open(&config.server.database_url).await.unwrap();
+        Self {
+            folder,
+            config,
+            store,
+        }
+    }
+
+    /// Limiters as they start. Their clock stands still but for [`advance`].
+    async fn open(&self, recovery: Recovery) -> Limiters {
+        let limiters = Limiters::open(&self.config, &self.store, recovery, 1)
+            .await
+            .unwrap();
+        pause();
+        limiters
+    }
+
+    fn files(&self, suffix: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|it| it == suffix))
+            .collect()
+    }
+}
+
+/// The process is killed: nothing is written any more.
+fn kill(limiters: Limiters) {
+    limiters.kill();
+    resume();
+}
+
+async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, Refused> {
+    let ask = Ask {
+        workload: 0,
+        app: "app".into(),
+        tenant: String::new(),
+        user: user.into(),
+        lane: Lane::Foreground,
+        weight: 1,
+    };
+    limiters.all()[0].acquire(ask, hold).await
+}
+
+/// How many of `calls` go now, each ending at once.
+async fn go(limiters: &Limiters, calls: usize) -> usize {
+    let mut gone = 0;
+    for _ in 0..calls {
+        if let Ok(permit) = ask(limiters, "ana", NO_HOLD).await {
+            permit.complete();
+            gone += 1;
+        }
+    }
+    gone
+}
+
+/// 390 of the hour's 400, over three minutes.
+async fn spend_390(limiters: &Limiters) {
+    for calls in [120, 120, 120, 30] {
+        assert_eq!(go(limiters, calls).await, calls);
+        advance(MINUTE).await;
+    }
+}
+
+fn wait(refused: Result<Permit, Refused>) -> Duration {
+    match refused {
+        Err(Refused::Busy(busy)) => busy.wait,
+        other => panic!("expected to wait, got {other:?}"),
+    }
+}
+
+/// Case 36 [nvcf#975], the limiter's part.
+#[tokio::test]
+async fn of_400_an_hour_with_390_spent_10_go_after_a_kill() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    spend_390(&limiters).await;
+    kill(limiters);
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 100).await, 10);
+}
+
+#[tokio::test]
+async fn a_call_that_ran_at_the_kill_holds_its_slot_until_its_lease_is_over() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    for _ in 0..5 {
+        // Dropped: the server dies with the calls running.
+        drop(ask(&limiters, "ana", NO_HOLD).await.unwrap());
+    }
+    kill(limiters);
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 1).await, 0);
+    advance(Permit::LEASE).await;
+    assert_eq!(go(&limiters, 115).await, 115, "its weight has landed");
+    advance(MINUTE).await;
+    assert_eq!(go(&limiters, 120).await, 120);
+}
+
+#[tokio::test]
+async fn counts_survive_many_generations_of_files() {
+    let place = Place::new().await;
+    let mut limiters = place.open(Recovery::AssumeFull).await;
+    for whole in [false, false, true, false] {
+        assert_eq!(go(&limiters, 20).await, 20);
+        limiters.all()[0].inner.next_generation(whole).unwrap();
+        assert_eq!(go(&limiters, 10).await, 10);
+        kill(limiters);
+        limiters = place.open(Recovery::AssumeFull).await;
+    }
+    assert_eq!(go(&limiters, 10).await, 0, "120 a minute are spent");
+    resume();
+    limiters.close().await.unwrap();
+    assert_eq!(
+        (
+            place.files("full").len(),
+            place.files("journal").len(),
+            place.files("delta").len()
+        ),
+        (1, 1, 0)
+    );
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 10).await, 0);
+}
+
+#[tokio::test]
+async fn a_fresh_database_starts_empty_and_lost_counters_mean_full_budgets() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 1).await, 1);
+    kill(limiters);
+    place
+        .files("full")
+        .iter()
+        .for_each(|file| fs::remove_file(file).unwrap());
+
+    let limiters = place.open(Recovery::AssumeFull).await;
+    let wait = wait(ask(&limiters, "never seen", NO_HOLD).await);
+    assert!(wait > Duration::from_secs(3_590) && wait < HOUR, "{wait:?}");
+    advance(HOUR).await;
+    assert_eq!(go(&limiters, 120).await, 120);
+    kill(limiters);
+
+    place
+        .files("full")
+        .iter()
+        .for_each(|file| fs::remove_file(file).unwrap());
+    let limiters = place.open(Recovery::AssumeEmpty).await;
+    assert_eq!(go(&limiters, 120).await, 120, "somebody knew better");
+}
+
+#[tokio::test]
+async fn an_unfinished_last_line_is_dropped_and_other_damage_means_full_budgets() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 100).await, 100);
+    kill(limiters);
+    let journal = || place.files("journal").pop().unwrap();
+    let mut content = fs::read(journal()).unwrap();
+    content.extend_from_slice(b"0badc0de {\"lease\":{\"per");
+    fs::write(journal(), &content).unwrap();
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 100).await, 20);
+    kill(limiters);
+
+    let mut content = fs::read(journal()).unwrap();
+    let middle = content.len() / 2;
+    content[middle] ^= 1;
+    fs::write(journal(), &content).unwrap();
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert!(wait(ask(&limiters, "ana", NO_HOLD).await) > Duration::from_secs(3_590));
+}
+
+#[tokio::test]
+async fn a_waiting_call_goes_when_its_time_has_come() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 120).await, 120);
+    assert!(
+        matches!(
+            ask(&limiters, "ana", Duration::from_secs(50)).await,
+            Err(Refused::Busy(_))
+        ),
+        "not within its hold"
+    );
+    let before = tokio::time::Instant::now();
+    // The paused clock moves by itself while all wait.
+    ask(&limiters, "ana", Duration::from_secs(70))
+        .await
+        .unwrap()
+        .complete();
+    let held = before.elapsed();
+    assert!(
+        held >= Duration::from_millis(60_031) && held < Duration::from_millis(60_100),
+        "{held:?}"
+    );
+}
+
+#[tokio::test]
+async fn who_stops_waiting_leaves_no_trace() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 119).await, 119);
+    let running = ask(&limiters, "ana", NO_HOLD).await.unwrap();
+    for _ in 0..50 {
+        let gone =
+            tokio::time::timeout(Duration::from_millis(1), ask(&limiters, "ana", HOUR)).await;
+        assert!(gone.is_err(), "it waits");
+    }
+    // What was not sent costs nothing: one more fits at once, and is not given to who has gone.
+    running.refund();
+    assert_eq!(go(&limiters, 2).await, 1);
+}
+
+#[tokio::test]
+async fn nothing_is_granted_that_cannot_be_written_down() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    limiters.all()[0].inner.lock().journal = journal::Journal::closed();
+    assert_eq!(limiters.ready(), Err(Refused::Storage));
+    assert!(matches!(
+        ask(&limiters, "ana", NO_HOLD).await,
+        Err(Refused::Storage)
+    ));
+    // The keeper's next round begins a new journal.
+    limiters.all()[0].inner.next_generation(false).unwrap();
+    assert_eq!(limiters.ready(), Ok(()));
+    assert_eq!(go(&limiters, 121).await, 120);
+}
+
+#[tokio::test]
+async fn who_waits_at_the_end_is_told() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 120).await, 120);
+    let waiting = ask(&limiters, "ana", HOUR);
+    let (outcome, ()) = tokio::join!(waiting, async { limiters.refuse_all() });
+    assert!(matches!(outcome, Err(Refused::Closing)));
+    assert!(matches!(
+        ask(&limiters, "ben", NO_HOLD).await,
+        Err(Refused::Closing)
+    ));
+}
+
+#[tokio::test]
+async fn the_state_shows_counts_and_pages_users() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 30).await, 30);
+    ask(&limiters, "ben", NO_HOLD).await.unwrap().complete();
+    let state = limiters.state(Some("graph"), None, 1).unwrap();
+    let onenote = state.workload("graph", "onenote").unwrap();
+    let seen: Vec<_> = onenote
+        .budgets
+        .iter()
+        .map(|it| (it.user.as_str(), it.layers[0].used, it.layers[0].limit))
+        .collect();
+    assert_eq!(seen, [("", 31, 240), ("ana", 30, 120)]);
+    assert_eq!((onenote.users, onenote.lanes.foreground.admitted), (2, 31));
+    let next = limiters
+        .state(None, onenote.next_cursor.as_deref(), 1)
+        .unwrap();
+    let next = next.workload("graph", "onenote").unwrap();
+    assert_eq!(next.budgets.last().unwrap().user, "ben");
+    assert_eq!(limiters.state(None, Some("x"), 1), Err(BadCursor));
+}

@@ -1,0 +1,160 @@
+//! The engine's views as the live data that pages and programs read.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use spillway::{BudgetView, Cursor, Key, Lane, LayerView, Scope, WorkloadView};
+use spillway_app::live;
+
+use super::core::unix_s;
+use super::{Inner, Limiter, Limiters};
+use crate::clock::Clock;
+
+/// The most users on one page of the state.
+pub const USERS_MAX: usize = 1_000;
+
+/// A cursor that no page gave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cursor is none that a page of the state gave out")]
+pub struct BadCursor;
+
+impl Limiters {
+    /// Everything, as of now: at most `users_max` users of each workload, after `cursor`;
+    /// only `upstream`, if it is named.
+    ///
+    /// # Errors
+    /// The cursor is none of ours.
+    pub fn state(
+        &self,
+        upstream: Option<&str>,
+        cursor: Option<&str>,
+        users_max: usize,
+    ) -> Result<live::State, BadCursor> {
+        let cursor = cursor.map(parse_cursor).transpose()?;
+        let as_of = self.clock().wall_now();
+        let shown = self
+            .all()
+            .iter()
+            .filter(|limiter| upstream.is_none_or(|name| name == limiter.name()));
+        let mut state = live::State {
+            as_of: text(as_of),
+            started_at: text(self.clock().started_at()),
+            time_scale: self.clock().scale(),
+            upstreams: shown
+                .map(|limiter| limiter.view(cursor.as_ref(), users_max.min(USERS_MAX)))
+                .collect(),
+        };
+        state.sort();
+        Ok(state)
+    }
+}
+
+impl Limiter {
+    fn view(&self, cursor: Option<&Cursor>, users_max: usize) -> live::Upstream {
+        let workloads =
+            (0..self.inner.workloads.len()).map(|index| self.inner.view(index, cursor, users_max));
+        live::Upstream {
+            name: self.name().to_owned(),
+            workloads: workloads.collect(),
+        }
+    }
+}
+
+impl Inner {
+    fn view(&self, workload: usize, cursor: Option<&Cursor>, users_max: usize) -> live::Workload {
+        let clock = &self.clock;
+        let mut core = self.lock();
+        let now = clock.now();
+        let view = core.engine.view(now, workload, cursor, users_max);
+        let tally = &mut core.tallies[workload];
+        let lane = |lane| live::Lane {
+            waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
+            waiting_ms_max: view
+                .waiting_since
+                .get(lane)
+                .map_or(0, |since| wall_ms(clock, now.ms_since(since))),
+            ..tally.lane(lane)
+        };
+        let lanes = live::Lanes {
+            foreground: lane(Lane::Foreground),
+            background: lane(Lane::Background),
+        };
+        let recent = tally.recent(unix_s(clock));
+        drop(core);
+        live::Workload {
+            name: self.workloads[workload].name.clone(),
+            lanes,
+            recent,
+            users: view.users_total as u64,
+            next_cursor: next_cursor(&view, users_max),
+            budgets: view
+                .shared
+                .iter()
+                .chain(&view.users)
+                .map(|budget| shown(budget, clock))
+                .collect(),
+        }
+    }
+}
+
+fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
+    live::Budget {
+        scope: match budget.key.scope {
+            Scope::User => live::Scope::User,
+            Scope::Tenant => live::Scope::Tenant,
+            Scope::App => live::Scope::App,
+        },
+        app: budget.key.app.clone(),
+        tenant: budget.key.tenant.clone(),
+        user: budget.key.user.clone(),
+        layers: budget
+            .layers
+            .iter()
+            .map(|layer| layer_shown(layer, clock))
+            .collect(),
+        breaker: live::Breaker {
+            state: live::BreakerState::Closed,
+            until: None,
+            reason: None,
+        },
+    }
+}
+
+fn layer_shown(layer: &LayerView, clock: &Clock) -> live::Layer {
+    let (dimension, window_ms) = match layer.dimension {
+        spillway::Dimension::Rate { window_ms } => (live::Dimension::Rate, Some(window_ms)),
+        spillway::Dimension::Concurrency => (live::Dimension::Concurrency, None),
+    };
+    let count = |used: u64| u32::try_from(used).unwrap_or(u32::MAX);
+    live::Layer {
+        dimension,
+        window_ms,
+        limit: layer.limit,
+        used: count(layer.used.total()),
+        used_background: count(layer.used.background),
+        share_permille: layer.share_permille,
+        frees_at: layer.frees_at.map(|at| text(clock.timestamp(at))),
+    }
+}
+
+fn wall_ms(clock: &Clock, ms: u64) -> u64 {
+    u64::try_from(clock.wall(ms).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// RFC 3339 in UTC with milliseconds.
+fn text(at: jiff::Timestamp) -> String {
+    format!("{at:.3}")
+}
+
+/// Where the next page begins: closeness and key of the last user shown, in an opaque form.
+fn next_cursor(view: &WorkloadView, users_max: usize) -> Option<String> {
+    let last = view
+        .users
+        .last()
+        .filter(|_| view.users.len() == users_max)?;
+    let json = serde_json::to_vec(&(last.closeness_permille, &last.key)).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(json))
+}
+
+fn parse_cursor(cursor: &str) -> Result<Cursor, BadCursor> {
+    let json = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| BadCursor)?;
+    serde_json::from_slice::<(u64, Key)>(&json).map_err(|_| BadCursor)
+}

@@ -1,0 +1,144 @@
+//! The live data: one computation for every viewer.
+//!
+//! Four times a second at most, and only while somebody looks, the state is computed once
+//! and compared with the last; what changed goes to all streams as the same bytes. A reader
+//! that falls behind loses its place and is given a snapshot: no reader slows another.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use spillway_app::live::{Delta, State};
+use tokio::{
+    sync::broadcast,
+    time::{Instant, MissedTickBehavior, interval},
+};
+
+use crate::limiter::Limiters;
+
+/// How often the state is computed: four times a second, as often as eyes can use.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// A stream says at least this often that it lives; readers rely on ten seconds.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How many users of a workload the overview knows: those closest to a limit.
+pub const USERS_SHOWN: usize = 50;
+
+/// How many events a reader may be behind: four seconds.
+const BEHIND_MAX: usize = 16;
+
+/// One event of the stream.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Increases from event to event.
+    pub id: u64,
+    /// `snapshot`, `delta` or `heartbeat`.
+    pub name: &'static str,
+    /// JSON.
+    pub data: Arc<str>,
+}
+
+/// Computes the state and tells every reader.
+#[derive(Debug)]
+pub struct Publisher {
+    limiters: Arc<Limiters>,
+    last: Mutex<Last>,
+    events: broadcast::Sender<Event>,
+}
+
+#[derive(Debug)]
+struct Last {
+    id: u64,
+    state: State,
+    sent_at: Instant,
+}
+
+impl Publisher {
+    /// A publisher that nobody reads yet; [`run`](Self::run) makes it publish.
+    #[must_use]
+    pub fn new(limiters: Arc<Limiters>) -> Self {
+        let last = Last {
+            id: 0,
+            state: State::default(),
+            sent_at: Instant::now(),
+        };
+        let (events, _) = broadcast::channel(BEHIND_MAX);
+        Self {
+            limiters,
+            last: Mutex::new(last),
+            events,
+        }
+    }
+
+    /// What is true now, as the overview shows it.
+    #[must_use]
+    pub fn state(&self) -> State {
+        // Only a cursor can be wrong, and there is none.
+        self.limiters
+            .state(None, None, USERS_SHOWN)
+            .unwrap_or_default()
+    }
+
+    /// A snapshot, and what will change from it on.
+    #[must_use]
+    pub fn subscribe(&self) -> (Event, broadcast::Receiver<Event>) {
+        let mut last = self.lock();
+        self.publish(&mut last);
+        let data = json(&last.state);
+        (
+            Event {
+                id: last.id,
+                name: "snapshot",
+                data,
+            },
+            self.events.subscribe(),
+        )
+    }
+
+    /// Publishes for ever.
+    pub async fn run(self: Arc<Self>) {
+        let mut ticks = interval(PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if self.events.receiver_count() > 0 {
+                self.publish(&mut self.lock());
+            }
+        }
+    }
+
+    fn publish(&self, last: &mut Last) {
+        let state = self.state();
+        let delta = last.state.delta_to(&state);
+        let quiet = delta
+            == Delta {
+                as_of: delta.as_of.clone(),
+                time_scale: delta.time_scale,
+                ..Delta::default()
+            };
+        if quiet && last.sent_at.elapsed() < HEARTBEAT {
+            return;
+        }
+        last.id += 1;
+        last.sent_at = Instant::now();
+        let name = if quiet { "heartbeat" } else { "delta" };
+        // Nobody may be reading: then there is nobody to tell.
+        let _ = self.events.send(Event {
+            id: last.id,
+            name,
+            data: json(&delta),
+        });
+        last.state = state;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Arc<str> {
+    // Plain structs of strings and numbers: they can always be written.
+    serde_json::to_string(value).unwrap_or_default().into()
+}
