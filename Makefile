@@ -23,6 +23,10 @@ demo: site ## Run server, simulator and a live workload; prints the address to o
 test: setup ## Check formatting, lints, and every test, browser tests included
 	@$(with) scripts/test
 
+.PHONY: bench
+bench: setup ## Measure the engine against its peers, in one run
+	@$(with) cargo bench --package spillway
+
 .PHONY: lint
 lint: setup ## Check formatting and lints alone
 	@$(with) scripts/lint
