@@ -6,17 +6,20 @@
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
-//! - [`serve`]: puts them together.
+//! - [`serve`], [`demo`] and [`simulate`]: the commands; [`failure`]: how they end.
 
 pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod dashboard;
+pub mod demo;
+pub mod failure;
 pub mod gateway;
 pub mod http;
 pub mod limiter;
 pub mod live;
 pub mod serve;
+pub mod simulate;
 pub mod store;
 pub mod telemetry;

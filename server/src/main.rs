@@ -1,2 +1,50 @@
-//! stub
-fn main() {}
+//! `spillway`: reads the command line, does what it asks, and says how it ended.
+
+use std::{error::Error as _, io::Write, process::ExitCode};
+
+use clap::Parser;
+use spillway_server::{
+    cli::{Cli, Command},
+    failure::Failure,
+    http::Shutdown,
+    demo, serve, simulate, telemetry,
+};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<(), Failure> {
+    telemetry::init(cli.log.format, cli.log_filter())?;
+    let shutdown = Shutdown::on_signals().map_err(Failure::Signals)?;
+    match cli.command {
+        Command::Serve(command) => {
+            let options = serve::Options::from(&command);
+            Ok(serve::run(command.load()?, options, shutdown, |_| ()).await?)
+        }
+        Command::Demo(command) => Ok(demo::run(&command, shutdown).await?),
+        Command::Simulate(command) => Ok(simulate::run(&command, shutdown).await?),
+    }
+}
+
+/// One line with the whole chain of causes. Not through the log, whose filter may be off.
+fn report(failure: &Failure) {
+    let mut line = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    let line: Vec<_> = line.split_whitespace().collect();
+    // Nobody is left to tell that standard error is closed.
+    let _ = writeln!(std::io::stderr(), "spillway: {}", line.join(" "));
+}

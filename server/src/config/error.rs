@@ -52,7 +52,7 @@ pub enum Error {
 
 impl Error {
     /// An unusable value of `key`.
-    pub(super) fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Invalid {
             key: key.into(),
             problem: problem.into(),

@@ -37,6 +37,13 @@ pub struct BindError {
     source: std::io::Error,
 }
 
+impl BindError {
+    /// `address` cannot be listened on, because of `source`.
+    pub fn new(address: SocketAddr, source: std::io::Error) -> Self {
+        Self { address, source }
+    }
+}
+
 /// Takes `address`; port 0 takes any free one.
 ///
 /// # Errors
@@ -44,7 +51,7 @@ pub struct BindError {
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
     TcpListener::bind(address)
         .await
-        .map_err(|source| BindError { address, source })
+        .map_err(|source| BindError::new(address, source))
 }
 
 /// Serves `router` until `shutdown` begins; then takes nothing new and gives what is in

@@ -1,0 +1,160 @@
+//! The dashboard's routes: pages rendered here with real values, and the static files
+//! that bring them to life in the browser.
+
+use std::{path::Path, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use leptos::{
+    config::LeptosOptions,
+    context::{provide_context, use_context},
+    nonce::use_nonce,
+};
+use leptos_axum::{LeptosRoutes, ResponseOptions};
+use spillway_app::{App, Backend, content_security_policy, shell};
+use tower::ServiceExt;
+use tower_http::services::ServeDir;
+
+use crate::http::Problem;
+
+/// The names under which `make site` puts the scripts.
+const OUTPUT_NAME: &str = "spillway";
+const PKG_DIR: &str = "pkg";
+
+/// For answers that bring no policy of their own: they are no pages.
+const NO_PAGE: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+
+/// The pages, the files of `site_dir`, and problems for whatever else is under `/api`.
+///
+/// Without a built site the pages still show their values; they just do not move.
+pub fn routes(backend: Arc<dyn Backend>, site_dir: &Path) -> Router {
+    if !site_dir.join(PKG_DIR).is_dir() {
+        tracing::warn!(
+            site_dir = %site_dir.display(),
+            "the site is not built, so pages will not update by themselves: run `make site`"
+        );
+    }
+    let options = LeptosOptions::builder()
+        .output_name(OUTPUT_NAME)
+        .site_root(site_dir.to_string_lossy())
+        .site_pkg_dir(PKG_DIR)
+        .build();
+    let pages = Pages { options, backend };
+    let context = pages.context();
+    let (listings, _) = leptos_axum::generate_route_list_with_exclusions_and_ssg_and_context(
+        App,
+        None,
+        context.clone(),
+    );
+    let render = pages.shell();
+    Router::new()
+        .leptos_routes_with_context(&pages, listings, context, render)
+        .route("/api", any(|| async { Problem::not_found() }))
+        .fallback(file_or_no_page)
+        .with_state(pages)
+}
+
+/// Says to browsers what the dashboard's answers may never be used for.
+pub fn secured(router: Router) -> Router {
+    router.layer(middleware::from_fn(secure))
+}
+
+#[derive(Clone)]
+struct Pages {
+    options: LeptosOptions,
+    backend: Arc<dyn Backend>,
+}
+
+impl axum::extract::FromRef<Pages> for LeptosOptions {
+    fn from_ref(pages: &Pages) -> Self {
+        pages.options.clone()
+    }
+}
+
+impl Pages {
+    /// What every page finds in its context, and the headers that go with it.
+    fn context(&self) -> impl Fn() + Clone + Send + Sync + 'static {
+        let backend = Arc::clone(&self.backend);
+        move || {
+            provide_context(Arc::clone(&backend));
+            insert_page_headers();
+        }
+    }
+
+    fn shell(&self) -> impl Fn() -> leptos::prelude::AnyView + Clone + Send + Sync + 'static {
+        use leptos::prelude::IntoAny;
+        let options = self.options.clone();
+        move || shell(options.clone()).into_any()
+    }
+}
+
+fn insert_page_headers() {
+    let (Some(response), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else {
+        return;
+    };
+    if let Ok(policy) = HeaderValue::from_str(&content_security_policy(&nonce)) {
+        response.insert_header(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    response.insert_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}
+
+/// A file of the site, or the page that says that there is no such page.
+async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Response {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return Problem::method_not_allowed().into_response();
+    }
+    let (parts, _) = request.into_parts();
+    let for_file = Request::from_parts(parts.clone(), Body::empty());
+    let files = ServeDir::new(pages.options.site_root.as_ref())
+        .append_index_html_on_directories(false)
+        .precompressed_br()
+        .precompressed_gzip();
+    match files.oneshot(for_file).await {
+        Ok(file) if file.status() != StatusCode::NOT_FOUND => {
+            let mut file = file.map(Body::new);
+            // The names are not hashed: a browser must ask whether its copy is still the newest.
+            file.headers_mut()
+                .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            file
+        }
+        _ => no_page(&pages, Request::from_parts(parts, Body::empty())).await,
+    }
+}
+
+async fn no_page(pages: &Pages, request: Request) -> Response {
+    let render = leptos_axum::render_app_to_stream_with_context(pages.context(), pages.shell());
+    let mut page = render(request).await;
+    *page.status_mut() = StatusCode::NOT_FOUND;
+    page
+}
+
+async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(NO_PAGE);
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,288 @@
+//! `spillway serve`: everything put together, in the order in which it can fail.
+//!
+//! First what may be wrong with the configuration, then files, database and counters, and
+//! only then the ports: whoever can connect is served. The end runs backwards: no new
+//! work, endless streams cut, calls in flight finished within [`GRACE`], counters written.
+
+mod key_secret;
+mod state_dir;
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::Router;
+use spillway_app::{Backend, live::State};
+use tokio::net::TcpListener;
+
+use crate::{
+    api::Api,
+    cli,
+    config::{self, Config, WebAddress},
+    dashboard, gateway,
+    gateway::GatewayState,
+    http::{self, AllowedHosts, BindError, Guard, Health, Shutdown},
+    limiter::{self, Limiters, Recovery},
+    live::Publisher,
+    store::{self, Store},
+};
+use state_dir::StateDir;
+
+/// How long calls in flight may take to end. Those that do not end keep their permits
+/// until these expire, across the restart.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How the server is run, apart from what is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Without sign-in and tokens; only on loopback.
+    pub open: bool,
+    /// What to do where the counters are lost.
+    pub recovery: Recovery,
+    /// How many times faster than the wall clock the engine's clock runs: 1, but in a demo.
+    pub time_scale: u32,
+}
+
+/// The server takes calls.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Where browsers reach the dashboard.
+    pub dashboard: WebAddress,
+    /// Where clients reach the gateway.
+    pub gateway: WebAddress,
+}
+
+/// Why the server could not start, or not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Without `--open` it would need accounts, which this version does not have.
+    #[error("sign-in is not supported yet: use `spillway serve --open`, on loopback")]
+    SignIn,
+    /// Open to others than this machine.
+    #[error("{key}: {address} is not a loopback address, and --open serves on loopback only")]
+    NotLoopback {
+        /// The key of the address.
+        key: &'static str,
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The folder of the counters cannot be used.
+    #[error("server.state_dir")]
+    StateDir(#[from] state_dir::Error),
+    /// The secret behind callers' keys cannot be used.
+    #[error("server.state_dir")]
+    KeySecret(#[from] key_secret::Error),
+    /// The database cannot be used.
+    #[error("server.database_url")]
+    Database(#[from] store::OpenError),
+    /// The limits or their counters cannot be used.
+    #[error("server.state_dir")]
+    Limiters(#[source] limiter::OpenError),
+    /// No certificates to know upstreams by.
+    #[error("upstreams")]
+    Roots(#[from] gateway::RootsError),
+    /// An address cannot be listened on.
+    #[error("{key}")]
+    Bind {
+        /// The key of the address.
+        key: &'static str,
+        /// What the system said.
+        #[source]
+        source: BindError,
+    },
+    /// A listener has an address that no client could name.
+    #[error(transparent)]
+    Address(#[from] config::Error),
+    /// The counters could not be written at the end; the journal has them.
+    #[error("the counters could not be written at the end")]
+    Close(#[source] limiter::OpenError),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { open: false, recovery: Recovery::AssumeFull, time_scale: 1 }
+    }
+}
+
+impl From<&cli::Serve> for Options {
+    fn from(command: &cli::Serve) -> Self {
+        let recovery = if command.assume_empty { Recovery::AssumeEmpty } else { Recovery::AssumeFull };
+        Self { open: command.open, recovery, ..Self::default() }
+    }
+}
+
+impl Error {
+    /// Whether the server never took a call: something about its configuration, its
+    /// files or its ports is wrong.
+    pub fn at_start(&self) -> bool {
+        !matches!(self, Self::Close(_))
+    }
+}
+
+/// Runs the server until `shutdown` begins; tells `ready` once, when it takes calls.
+///
+/// # Errors
+/// See [`Error`]; all but [`Error::Close`] mean that it never took a call.
+pub async fn run(config: Config, options: Options, shutdown: Shutdown, ready: impl FnOnce(Ready)) -> Result<(), Error> {
+    options.check(&config)?;
+    let _state_dir = StateDir::take(&config.server.state_dir)?;
+    let secret = key_secret::load(&config.server.state_dir)?;
+    let store = Store::open(&config.server.database_url).await?;
+    let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
+        .await
+        .map_err(Error::Limiters)?;
+    let gateway = GatewayState::new(pairs(&config, &limiters), &secret)?;
+    let listeners = Listeners::bind(&config.server).await?;
+    let limiters = Arc::new(limiters);
+    let house = House { config, options, store, limiters, gateway, shutdown };
+    house.run(listeners, ready).await
+}
+
+impl Options {
+    fn check(self, config: &Config) -> Result<(), Error> {
+        if !self.open {
+            return Err(Error::SignIn);
+        }
+        let server = &config.server;
+        for (key, address) in [("server.listen", server.listen), ("server.gateway_listen", server.gateway_listen)] {
+            if !address.ip().is_loopback() {
+                return Err(Error::NotLoopback { key, address });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn pairs(config: &Config, limiters: &Limiters) -> Vec<(config::Upstream, limiter::Limiter)> {
+    config.upstreams.iter().cloned().zip(limiters.all().iter().cloned()).collect()
+}
+
+/// Both ports, taken but not served.
+struct Listeners {
+    dashboard: TcpListener,
+    gateway: TcpListener,
+    ready: Ready,
+}
+
+impl Listeners {
+    async fn bind(server: &config::Server) -> Result<Self, Error> {
+        let (dashboard, dashboard_at) = listen("server.listen", server.listen).await?;
+        let (gateway, gateway_at) = listen("server.gateway_listen", server.gateway_listen).await?;
+        let ready = Ready {
+            dashboard: address("server.public_url", server.public_url.as_ref(), dashboard_at)?,
+            gateway: address("server.gateway_url", server.gateway_url.as_ref(), gateway_at)?,
+        };
+        Ok(Self { dashboard, gateway, ready })
+    }
+}
+
+async fn listen(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |source| Error::Bind { key, source };
+    let listener = http::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(|source| failed(BindError::new(address, source)))?;
+    Ok((listener, bound))
+}
+
+/// The configured address, or the one that is listened on.
+fn address(key: &str, configured: Option<&WebAddress>, bound: SocketAddr) -> Result<WebAddress, Error> {
+    if let Some(address) = configured {
+        return Ok(address.clone());
+    }
+    let address = format!("http://{bound}").parse();
+    address.map_err(|_| config::Error::invalid(key, format!("is needed when listening on {bound}")).into())
+}
+
+/// What runs, and what has to be ended.
+struct House {
+    config: Config,
+    options: Options,
+    store: Store,
+    limiters: Arc<Limiters>,
+    gateway: GatewayState,
+    shutdown: Shutdown,
+}
+
+/// What the pages show.
+struct Shown {
+    publisher: Arc<Publisher>,
+    gateway_url: String,
+}
+
+impl Backend for Shown {
+    fn state(&self) -> State {
+        self.publisher.state()
+    }
+
+    fn gateway_url(&self) -> String {
+        self.gateway_url.clone()
+    }
+}
+
+impl House {
+    async fn run(self, listeners: Listeners, ready: impl FnOnce(Ready)) -> Result<(), Error> {
+        let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
+        let guard = Guard { hosts: self.hosts(&listeners.ready), open: self.options.open };
+        let dashboard = self.dashboard(&publisher, &listeners.ready);
+        let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
+        let gateway = http::guarded(gateway::router(self.gateway.clone()), "gateway", guard);
+        tracing::info!(dashboard = %listeners.ready.dashboard, gateway = %listeners.ready.gateway, "ready");
+        ready(listeners.ready);
+        let publishing = tokio::spawn(publisher.run());
+        let (stopped_at, (), ()) = tokio::join!(
+            self.stop(),
+            http::serve(listeners.dashboard, dashboard, self.shutdown.clone(), GRACE),
+            http::serve(listeners.gateway, gateway, self.shutdown.clone(), GRACE),
+        );
+        publishing.abort();
+        // Its share of the limiters is gone when it has ended, by whatever way.
+        let _ = publishing.await;
+        self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
+    }
+
+    fn hosts(&self, ready: &Ready) -> AllowedHosts {
+        match &self.config.server.allowed_hosts {
+            Some(hosts) => AllowedHosts::named(hosts),
+            None => AllowedHosts::of([&ready.dashboard, &ready.gateway]),
+        }
+    }
+
+    fn dashboard(&self, publisher: &Arc<Publisher>, ready: &Ready) -> Router {
+        let shown = Shown {
+            publisher: Arc::clone(publisher),
+            gateway_url: ready.gateway.to_string(),
+        };
+        let api = Api::new(Arc::clone(&self.limiters), Arc::clone(publisher), self.shutdown.clone());
+        let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
+        dashboard::secured(self.health().routes().merge(api.routes()).merge(pages))
+    }
+
+    fn health(&self) -> Health {
+        let limiters = Arc::clone(&self.limiters);
+        let ready = move || limiters.ready().map_err(|error| error.to_string());
+        Health { store: self.store.clone(), limiters: Arc::new(ready), shutdown: self.shutdown.clone() }
+    }
+
+    /// Waits for the end to begin, and refuses those who wait for a permit.
+    async fn stop(&self) -> Instant {
+        self.shutdown.begun().await;
+        self.limiters.refuse_all();
+        Instant::now()
+    }
+
+    /// Calls whose clients have left may still run upstream: they get what is left of the grace.
+    async fn end(self, grace: Duration) -> Result<(), Error> {
+        if !self.gateway.finish(grace).await {
+            let calls = self.gateway.in_flight();
+            tracing::warn!(calls, "calls still run upstream; their permits stay taken until they expire");
+        }
+        let closed = match Arc::into_inner(self.limiters) {
+            Some(limiters) => limiters.close().await.map_err(Error::Close),
+            None => Ok(tracing::warn!("something still reads the counters: they stay in the journal")),
+        };
+        self.store.close().await;
+        tracing::info!("ended");
+        closed
+    }
+}

@@ -1,0 +1,80 @@
+//! The folder of the counters: there, writable, and ours alone.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Held, locked, while the server runs; the system unlocks it even after `kill -9`.
+const LOCK_NAME: &str = "spillway.lock";
+
+/// The folder, locked until dropped. Two servers on one set of counters would each let a
+/// full budget through.
+#[derive(Debug)]
+pub struct StateDir {
+    _lock: File,
+}
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not there and cannot be made, or nothing can be written into it.
+    #[error("cannot write into {}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Another server has it.
+    #[error("{} is in use by another Spillway", .0.display())]
+    InUse(PathBuf),
+}
+
+impl StateDir {
+    /// Makes `path` where it is missing, and takes it.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn take(path: &Path) -> Result<Self, Error> {
+        let unwritable = |source| Error::Unwritable {
+            path: path.to_owned(),
+            source,
+        };
+        fs::create_dir_all(path).map_err(unwritable)?;
+        let mut options = File::options();
+        let options = options.write(true).create(true).truncate(false);
+        let lock = options.open(path.join(LOCK_NAME)).map_err(unwritable)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
+            Err(TryLockError::Error(source)) => Err(unwritable(source)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_one_servers() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("new/state");
+        let held = StateDir::take(&path).unwrap();
+        assert!(matches!(StateDir::take(&path), Err(Error::InUse(_))));
+        drop(held);
+        assert!(StateDir::take(&path).is_ok());
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(
+            StateDir::take(file.path()),
+            Err(Error::Unwritable { .. })
+        ));
+    }
+}

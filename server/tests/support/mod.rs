@@ -1,0 +1,151 @@
+//! What every integration test stands on: a whole server in this process ([`TestApp`]),
+//! or the real binary ([`Process`]).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part")]
+
+pub mod peer;
+mod process;
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use spillway_server::{
+    config::Config,
+    http::Shutdown,
+    serve::{self, Options, Ready},
+};
+use tokio::{net::TcpStream, sync::oneshot, task::JoinHandle};
+
+pub use process::{Process, raw, spillway};
+
+/// An upstream that nobody is to reach.
+pub const NOBODY: &str =
+    "[upstreams.graph]\nbase_url = 'http://127.0.0.1:9/'\npresets = ['onenote']\n";
+
+/// A whole server on ports of its own, with files of its own.
+pub struct TestApp {
+    pub dashboard: SocketAddr,
+    pub gateway: SocketAddr,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), serve::Error>>,
+    dir: tempfile::TempDir,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl TestApp {
+    /// Starts it with these `[upstreams.…]` sections.
+    pub async fn start(upstreams: &str) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), upstreams).await
+    }
+
+    /// Starts it on the files of an earlier one, see [`TestApp::stop`].
+    pub async fn start_in(dir: tempfile::TempDir, upstreams: &str) -> Self {
+        let config = Config::parse(&config_text(dir.path(), upstreams)).unwrap();
+        let options = Options {
+            open: true,
+            ..Options::default()
+        };
+        let shutdown = Shutdown::new();
+        let (tell, told) = oneshot::channel::<Ready>();
+        let task = tokio::spawn(serve::run(config, options, shutdown.clone(), |ready| {
+            let _ = tell.send(ready);
+        }));
+        let Ok(ready) = told.await else {
+            panic!("did not start: {:?}", task.await);
+        };
+        Self {
+            dashboard: address(ready.dashboard.authority().as_str()),
+            gateway: address(ready.gateway.authority().as_str()),
+            shutdown,
+            task,
+            dir,
+        }
+    }
+
+    /// `GET` from the dashboard's listener.
+    pub async fn get(&self, path: &str) -> Reply {
+        let request = Request::get(path).body(Full::default()).unwrap();
+        send(self.dashboard, request).await
+    }
+
+    /// Begins to shut it down.
+    pub fn begin_shutdown(&self) {
+        self.shutdown.begin();
+    }
+
+    /// Shuts it down and hands its files over.
+    pub async fn stop(self) -> tempfile::TempDir {
+        self.shutdown.begin();
+        self.task.await.unwrap().unwrap();
+        self.dir
+    }
+}
+
+impl Reply {
+    /// The body as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {:?}", self.text()))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// A header, empty where it is missing.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A configuration on free ports and files in `dir`.
+pub fn config_text(dir: &std::path::Path, upstreams: &str) -> String {
+    let dir = dir.display();
+    format!(
+        "[server]\nlisten = '127.0.0.1:0'\ngateway_listen = '127.0.0.1:0'\n\
+         database_url = 'sqlite://{dir}/spillway.db'\nstate_dir = '{dir}/state'\nsite_dir = '{dir}/site'\n{upstreams}"
+    )
+}
+
+/// Sends `request` on a connection of its own and reads the whole answer. Adds `Host`
+/// where the request has none.
+pub async fn send(to: SocketAddr, mut request: Request<Full<Bytes>>) -> Reply {
+    let host = to.to_string().parse().unwrap();
+    request.headers_mut().entry(header::HOST).or_insert(host);
+    let stream = TcpStream::connect(to).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    let response = sender.send_request(request).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    connection.abort();
+    Reply {
+        status: parts.status,
+        headers: parts.headers,
+        body,
+    }
+}
+
+fn address(authority: &str) -> SocketAddr {
+    authority.parse().unwrap()
+}
