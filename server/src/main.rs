@@ -5,9 +5,10 @@ use std::{error::Error as _, io::Write, process::ExitCode};
 use clap::Parser;
 use spillway_server::{
     cli::{Cli, Command},
+    demo,
     failure::Failure,
     http::Shutdown,
-    demo, serve, simulate, telemetry,
+    serve, simulate, telemetry,
 };
 
 #[tokio::main]

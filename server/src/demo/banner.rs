@@ -1,0 +1,174 @@
+//! What the demo tells the person who started it.
+
+use std::{
+    fmt,
+    io::{self, Write},
+    net::SocketAddr,
+    path::Path,
+};
+
+use super::{Demo, Folder, people::Person, settings::UPSTREAM};
+use crate::serve::Ready;
+
+/// Everything that is worth knowing once it runs.
+#[derive(Debug)]
+pub(super) struct Banner<'a> {
+    demo: &'a Demo,
+    ready: &'a Ready,
+    simulator: SocketAddr,
+    folder: &'a Path,
+    temporary: bool,
+}
+
+impl<'a> Banner<'a> {
+    pub(super) fn new(
+        demo: &'a Demo,
+        ready: &'a Ready,
+        simulator: SocketAddr,
+        folder: &'a Folder<'_>,
+    ) -> Self {
+        Self {
+            demo,
+            ready,
+            simulator,
+            folder: folder.path(),
+            temporary: folder.is_temporary(),
+        }
+    }
+
+    /// Writes it to standard output; that nobody reads it is no reason to end.
+    pub(super) fn show(&self) {
+        let mut out = io::stdout().lock();
+        let _ = write!(out, "{self}").and_then(|()| out.flush());
+    }
+
+    fn time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scale = self.demo.time_scale;
+        if scale == 1 {
+            return writeln!(f, "  Time runs as it does: the limits' hour takes an hour.");
+        }
+        let hour_s = (3_600.0 / f64::from(scale) * 10.0).round() / 10.0;
+        writeln!(
+            f,
+            "  Time runs {scale} times faster here: the limits' hour passes in {hour_s} s."
+        )
+    }
+
+    fn users(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let users = |count: u32| {
+            if count == 1 {
+                "1 user looks".to_owned()
+            } else {
+                format!("{count} users look")
+            }
+        };
+        writeln!(
+            f,
+            "  {} into their notebooks now and then.",
+            users(self.demo.scan_users)
+        )?;
+        let crawled = Person::crawled(self.demo.crawl_users).map(|person| person.user);
+        let crawled = crawled.collect::<Vec<_>>().join(", ");
+        if !crawled.is_empty() {
+            writeln!(f, "  Crawled in the background: {crawled}.")?;
+        }
+        if self.demo.saturate {
+            writeln!(
+                f,
+                "  Always asking for more than an hour allows: {}.",
+                Person::saturating().user
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Banner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dashboard, gateway, simulator) =
+            (&self.ready.dashboard, &self.ready.gateway, self.simulator);
+        writeln!(f, "\n  Spillway is running. Open\n\n      {dashboard}/\n")?;
+        writeln!(
+            f,
+            "  Gateway     {gateway}/{UPSTREAM}/     clients call this instead of the API"
+        )?;
+        writeln!(
+            f,
+            "  Simulator   http://{simulator}/_sim/stats     the API's own count: what arrived, what was rejected\n"
+        )?;
+        self.time(f)?;
+        self.users(f)?;
+        let fate = if self.temporary {
+            " (removed at the end)"
+        } else {
+            ""
+        };
+        writeln!(
+            f,
+            "  Its files are in {}{fate}.\n\n  Ctrl-C ends it.\n",
+            self.folder.display()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        demo: Demo,
+    }
+
+    fn shown(arguments: &[&str]) -> String {
+        let line =
+            Line::try_parse_from(std::iter::once("demo").chain(arguments.iter().copied())).unwrap();
+        let ready = Ready {
+            dashboard: "http://127.0.0.1:3000".parse().unwrap(),
+            gateway: "http://127.0.0.1:3001".parse().unwrap(),
+        };
+        let folder = Folder::Kept(Path::new("/data"));
+        Banner::new(&line.demo, &ready, ([127, 0, 0, 1], 3002).into(), &folder).to_string()
+    }
+
+    #[test]
+    fn the_dashboard_s_address_comes_first() {
+        let banner = shown(&[]);
+        let first = banner
+            .split_whitespace()
+            .find(|word| word.starts_with("http"));
+        assert_eq!(first, Some("http://127.0.0.1:3000/"));
+        for part in [
+            "http://127.0.0.1:3001/graph/",
+            "http://127.0.0.1:3002/_sim/stats",
+            "in 60 s",
+            "Ctrl-C",
+            "/data.",
+        ] {
+            assert!(banner.contains(part), "{part}: {banner}");
+        }
+    }
+
+    #[test]
+    fn who_calls_is_told() {
+        let banner = shown(&[
+            "--saturate",
+            "--scan-users",
+            "1",
+            "--crawl-users",
+            "1",
+            "--time-scale",
+            "300",
+        ]);
+        assert!(
+            banner.contains("1 user looks") && banner.contains("in 12 s"),
+            "{banner}"
+        );
+        let crawled = Person::crawled(2).map(|person| banner.contains(&person.user));
+        assert_eq!(crawled.collect::<Vec<_>>(), [true, false]);
+        assert!(banner.contains(&Person::saturating().user), "{banner}");
+    }
+}

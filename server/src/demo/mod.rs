@@ -1,0 +1,96 @@
+//! `spillway demo`: server, simulator and users in one process.
+//!
+//! The server is composed by [`serve::run`] as `spillway serve --open` is; the simulator
+//! has a listener of its own; and the users ([`workload`]) know nothing of either but the
+//! gateway's address. The end: the users leave, the server finishes what is in flight,
+//! and only then does the simulator stop answering.
+
+mod args;
+mod banner;
+mod error;
+mod folder;
+pub mod people;
+mod settings;
+mod workload;
+
+use std::net::SocketAddr;
+
+use spillway_simulator::Simulator;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::{
+    http::{self, Shutdown},
+    limiter::Recovery,
+    serve::{self, Options, Ready},
+};
+pub use args::Demo;
+use banner::Banner;
+pub use error::Error;
+use folder::Folder;
+use workload::Workload;
+
+/// Runs the demo until `shutdown` begins.
+///
+/// # Errors
+/// See [`Error`].
+pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
+    demo.check()?;
+    let folder = Folder::open(demo.data_dir.as_deref())?;
+    let simulator = Simulator::new(demo.simulator())?;
+    let (listener, at) = listen(demo.simulator_listen).await?;
+    let config = settings::config(demo, at, &folder)?;
+    let options = Options {
+        open: true,
+        recovery: Recovery::AssumeFull,
+        time_scale: demo.time_scale,
+    };
+
+    let (tell, told) = oneshot::channel::<Ready>();
+    let serving = serve::run(config, options, shutdown.clone(), |ready| {
+        drop(tell.send(ready))
+    });
+    let users = async {
+        if let Ok(ready) = told.await {
+            Banner::new(demo, &ready, at, &folder).show();
+            Workload::start(demo, &ready.gateway)
+                .run_until(&shutdown)
+                .await;
+        }
+    };
+    let served = Shutdown::new();
+    let server = async {
+        let (result, ()) = tokio::join!(serving, users);
+        served.begin();
+        result
+    };
+    let (simulated, served) =
+        tokio::join!(simulate(listener, simulator, &served, &shutdown), server);
+    served?;
+    simulated
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |source| Error::Bind {
+        flag: "--simulator-listen",
+        source,
+    };
+    let listener = http::bind(address).await.map_err(failed)?;
+    let bound = listener
+        .local_addr()
+        .map_err(|source| failed(http::BindError::new(address, source)))?;
+    Ok((listener, bound))
+}
+
+/// Answers as the upstream until the server has ended; where it cannot, everything ends.
+async fn simulate(
+    listener: TcpListener,
+    simulator: Simulator,
+    served: &Shutdown,
+    shutdown: &Shutdown,
+) -> Result<(), Error> {
+    let served = served.clone();
+    let simulated =
+        spillway_simulator::serve(listener, simulator, async move { served.begun().await }).await;
+    shutdown.begin();
+    simulated.map_err(Error::Listener)
+}
