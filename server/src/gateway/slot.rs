@@ -1,6 +1,6 @@
 //! The right to be on the wire, kept alive for as long as the call runs.
 
-use std::{pin::pin, time::Duration};
+use std::pin::pin;
 
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -8,9 +8,6 @@ use tokio::{
 };
 
 use crate::limiter::Permit;
-
-/// How long a call may run: as long as a permit may be renewed.
-const RUN_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// A call's place upstream. Dropped without an end, a permit is held to its expiry, since
 /// the upstream may still be at work.
@@ -51,7 +48,7 @@ impl Slot {
         Self {
             right: Some(right),
             renewals,
-            ends: now + RUN_MAX,
+            ends: now + Permit::RENEWALS_MAX,
         }
     }
 
