@@ -10,7 +10,7 @@ use crate::decision::{
 use crate::lease::{Held, Lease, Leases};
 use crate::ledger::Ledger;
 use crate::policy::{Dimension, Policy};
-use crate::queue::{Queue, User, Waiter, user_of};
+use crate::queue::{Queue, User};
 use crate::time::Instant;
 
 /// How many of the last holds the estimate for running calls is drawn from.
@@ -48,11 +48,11 @@ pub struct Engine {
     pub(crate) ledger: Ledger,
     pub(crate) leases: Leases,
     pub(crate) queues: BTreeMap<QueueKey, Queue>,
-    tickets: BTreeMap<Ticket, (QueueKey, Lane, User)>,
-    deadlines: BTreeSet<(Instant, Ticket)>,
-    settled: Vec<Settled>,
+    pub(crate) tickets: BTreeMap<Ticket, (QueueKey, Lane, User)>,
+    pub(crate) deadlines: BTreeSet<(Instant, Ticket)>,
+    pub(crate) settled: Vec<Settled>,
     pub(crate) next_permit: u64,
-    next_ticket: u64,
+    pub(crate) next_ticket: u64,
     full_at: Option<Instant>,
 }
 
@@ -307,7 +307,7 @@ impl Engine {
     }
 
     /// The shortage in each budget that has one, narrowest scope first.
-    fn shortages(&mut self, call: &Call) -> Vec<(Scope, Shortage)> {
+    pub(crate) fn shortages(&mut self, call: &Call) -> Vec<(Scope, Shortage)> {
         let (now, assumed) = (self.now, self.assumed(call.workload));
         let keys = self.keys(call);
         let policy = &self.workloads[call.workload].policy;
@@ -327,7 +327,7 @@ impl Engine {
         short.collect()
     }
 
-    fn grant_new(&mut self, call: &Call) -> Result<Grant, Refusal> {
+    pub(crate) fn grant_new(&mut self, call: &Call) -> Result<Grant, Refusal> {
         let users_max = self.settings.users_max;
         if self.ledger.users() >= users_max && self.is_new_user(call) {
             self.ledger.sweep_all(self.now);
@@ -378,52 +378,6 @@ impl Engine {
             holds.pop_front();
         }
         holds.push_back(self.now.ms_since(lease.granted_at));
-    }
-
-    fn park(&mut self, key: QueueKey, call: Call, deadline: Instant) -> Ticket {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        self.tickets
-            .insert(ticket, (key.clone(), call.lane, user_of(&call)));
-        self.deadlines.insert((deadline, ticket));
-        let queue = self.queues.entry(key.clone()).or_default();
-        queue.push(Waiter {
-            ticket,
-            call,
-            since: self.now,
-            deadline,
-        });
-        queue.stirred = true;
-        self.pass(&key);
-        ticket
-    }
-
-    fn unpark(&mut self, ticket: Ticket) -> Option<Waiter> {
-        let (key, lane, user) = self.tickets.remove(&ticket)?;
-        let queue = self.queues.get_mut(&key)?;
-        let waiter = queue.remove(lane, &user, ticket)?;
-        self.deadlines.remove(&(waiter.deadline, ticket));
-        if queue.len() == 0 {
-            self.queues.remove(&key);
-        }
-        Some(waiter)
-    }
-
-    pub(crate) fn settle_turn(&mut self, queue: &mut Queue, lane: Lane, user: &User) {
-        let Some(waiter) = queue.take_turn(lane, user) else {
-            return;
-        };
-        self.tickets.remove(&waiter.ticket);
-        self.deadlines.remove(&(waiter.deadline, waiter.ticket));
-        let outcome = self.grant_new(&waiter.call);
-        self.settled.push(Settled {
-            ticket: waiter.ticket,
-            outcome,
-        });
-    }
-
-    pub(crate) fn shortages_of_waiter(&mut self, call: &Call) -> Vec<(Scope, Shortage)> {
-        self.shortages(call)
     }
 }
 

@@ -7,8 +7,9 @@
 //! background's, else foreground demand at app scope would starve jobs for ever.
 
 use crate::call::{Call, Lane, Scope};
+use crate::decision::{Settled, Ticket};
 use crate::engine::{Engine, QueueKey};
-use crate::queue::{Found, Queue, TURNS, User, user_of};
+use crate::queue::{Found, Queue, TURNS, User, Waiter, user_of};
 use crate::time::Instant;
 
 /// What a lane's waiting calls can do.
@@ -58,6 +59,50 @@ impl Engine {
         None
     }
 
+    /// Puts a call into its queue; it may be settled at once.
+    pub(crate) fn park(&mut self, key: QueueKey, call: Call, deadline: Instant) -> Ticket {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.tickets
+            .insert(ticket, (key.clone(), call.lane, user_of(&call)));
+        self.deadlines.insert((deadline, ticket));
+        let queue = self.queues.entry(key.clone()).or_default();
+        queue.push(Waiter {
+            ticket,
+            call,
+            since: self.now,
+            deadline,
+        });
+        queue.stirred = true;
+        self.pass(&key);
+        ticket
+    }
+
+    /// Takes a call out of its queue, if it still waits.
+    pub(crate) fn unpark(&mut self, ticket: Ticket) -> Option<Waiter> {
+        let (key, lane, user) = self.tickets.remove(&ticket)?;
+        let queue = self.queues.get_mut(&key)?;
+        let waiter = queue.remove(lane, &user, ticket)?;
+        self.deadlines.remove(&(waiter.deadline, ticket));
+        if queue.len() == 0 {
+            self.queues.remove(&key);
+        }
+        Some(waiter)
+    }
+
+    fn settle_turn(&mut self, queue: &mut Queue, lane: Lane, user: &User) {
+        let Some(waiter) = queue.take_turn(lane, user) else {
+            return;
+        };
+        self.tickets.remove(&waiter.ticket);
+        self.deadlines.remove(&(waiter.deadline, waiter.ticket));
+        let outcome = self.grant_new(&waiter.call);
+        self.settled.push(Settled {
+            ticket: waiter.ticket,
+            outcome,
+        });
+    }
+
     fn next_turn(&mut self, queue: &mut Queue) -> Option<(Lane, User)> {
         queue.found = Found::default();
         let foreground = self.next_in(queue, Lane::Foreground);
@@ -100,7 +145,7 @@ impl Engine {
             if queue.found.tenants.get(lane).contains(&call.tenant) {
                 continue;
             }
-            let short = self.shortages_of_waiter(&call);
+            let short = self.shortages(&call);
             let Some((_, worst)) = short
                 .iter()
                 .copied()

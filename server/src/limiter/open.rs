@@ -162,13 +162,13 @@ impl Limiters {
     ///
     /// # Errors
     /// The first upstream whose counters cannot be written; its journal remains.
-    pub async fn close(self) -> Result<(), OpenError> {
+    pub async fn close(&self) -> Result<(), OpenError> {
         self.refuse_all();
         self.tasks.iter().for_each(JoinHandle::abort);
-        for limiter in self.limiters {
-            let upstream = limiter.name().to_owned();
+        for limiter in &self.limiters {
+            let (upstream, inner) = (limiter.name().to_owned(), Arc::clone(&limiter.inner));
             let written =
-                tokio::task::spawn_blocking(move || limiter.inner.next_generation(true)).await;
+                tokio::task::spawn_blocking(move || inner.next_generation(true)).await;
             written
                 .map_err(io::Error::other)
                 .flatten()
