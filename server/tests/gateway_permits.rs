@@ -401,3 +401,124 @@ async fn one_of_a_hundred_waiters_gets_the_slot_when_the_others_have_left() {
     );
     app.stop().await;
 }
+
+/// What a client had sent before it left must not become a call that nobody waits for:
+/// the client may have sent it again.
+#[tokio::test]
+async fn a_held_call_with_a_body_whose_client_has_left_never_goes_upstream() {
+    let (gate, peer) = gated().await;
+    let app = TestApp::start(&five_at_once(&peer)).await;
+    let gateway = app.gateway;
+    let mut busy = Vec::new();
+    for _ in 0..5 {
+        busy.push(begin(gateway, "ann").await);
+    }
+    peer.until(|counts| counts.in_flight == 5).await;
+    for framing in [
+        "Content-Length: 3\r\n\r\nabc",
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "Content-Length: 10\r\n\r\nabc",
+    ] {
+        let mut client = TcpStream::connect(gateway).await.unwrap();
+        let request =
+            format!("POST {PAGES} HTTP/1.1\r\nHost: {gateway}\r\nSpillway-User: ann\r\n{framing}");
+        client.write_all(request.as_bytes()).await.unwrap();
+    }
+    let last = tokio::spawn(async move { call(gateway, "ann", 10_000).await });
+    // Long enough to be a hold; what matters is that all three are asked for by then.
+    sleep(Duration::from_millis(100)).await;
+    gate.send_replace(true);
+    assert_eq!(
+        timeout(PATIENCE, last).await.unwrap().unwrap().status,
+        StatusCode::OK
+    );
+    for _ in 0..20 {
+        assert_eq!(call(gateway, "ann", 10_000).await.status, StatusCode::OK);
+    }
+    let posts = peer
+        .seen()
+        .into_iter()
+        .filter(|seen| seen.method == http::Method::POST);
+    assert_eq!(posts.count(), 0);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_held_call_with_a_body_arrives_whole() {
+    let (gate, peer) = {
+        let gate = watch::Sender::new(false);
+        let opens = gate.clone();
+        let peer = Peer::start(move |request: Request<Incoming>| {
+            let mut gate = opens.subscribe();
+            async move {
+                gate.wait_for(|open| *open).await.unwrap();
+                ok(request.into_body().collect().await.unwrap().to_bytes())
+            }
+        })
+        .await;
+        (gate, peer)
+    };
+    let app = TestApp::start(&five_at_once(&peer)).await;
+    let gateway = app.gateway;
+    let mut busy = Vec::new();
+    for _ in 0..5 {
+        busy.push(begin(gateway, "ann").await);
+    }
+    peer.until(|counts| counts.in_flight == 5).await;
+    let large: Bytes = (0..300_007_u32).map(|n| (n % 251) as u8).collect();
+    let mut calls = JoinSet::new();
+    for body in [large.clone(), Bytes::from_static(b"small")] {
+        let request = Request::post(PAGES).header("spillway-user", "ann");
+        let request = request.body(Full::new(body.clone())).unwrap();
+        calls.spawn(async move { (send(gateway, request).await, body) });
+    }
+    sleep(Duration::from_millis(100)).await;
+    gate.send_replace(true);
+    while let Some(call) = calls.join_next().await {
+        let (reply, body) = call.unwrap();
+        assert_eq!(reply.status, StatusCode::OK);
+        assert!(reply.body == body, "the body came back changed");
+    }
+    for seen in peer
+        .seen()
+        .iter()
+        .filter(|seen| seen.method == http::Method::POST)
+    {
+        assert!(seen.headers.contains_key("content-length"));
+    }
+    app.stop().await;
+}
+
+/// A call whose client has left is finished before the process ends, and its permit with it.
+#[tokio::test]
+async fn shutting_down_waits_for_calls_that_are_upstream() {
+    let (gate, peer) = gated().await;
+    let upstreams = five_at_once(&peer);
+    let app = TestApp::start(&upstreams).await;
+    let gateway = app.gateway;
+    let heard = tokio::spawn(async move { call(gateway, "ann", 0).await });
+    let left = begin(gateway, "ann").await;
+    peer.until(|counts| counts.in_flight == 2).await;
+    drop(left);
+    app.begin_shutdown();
+    gate.send_replace(true);
+    assert_eq!(
+        timeout(PATIENCE, heard).await.unwrap().unwrap().status,
+        StatusCode::OK
+    );
+    let dir = app.stop().await;
+
+    gate.send_replace(false);
+    let app = TestApp::start_in(dir, &upstreams).await;
+    let gateway = app.gateway;
+    let mut calls = JoinSet::new();
+    for _ in 0..5 {
+        calls.spawn(async move { call(gateway, "ann", 0).await.status });
+    }
+    peer.until(|counts| counts.in_flight == 5).await;
+    gate.send_replace(true);
+    while let Some(status) = calls.join_next().await {
+        assert_eq!(status.unwrap(), StatusCode::OK);
+    }
+    app.stop().await;
+}

@@ -47,7 +47,7 @@ pub enum Failure {
     Switched,
     /// The caller's body ended before its end.
     #[error("the call's body was cut")]
-    UploadCut(#[source] hyper::Error),
+    UploadCut(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It ran for as long as a permit can be kept.
     #[error("the upstream took longer than a call may")]
     TooLong,
@@ -124,13 +124,18 @@ impl Exchange {
                 Some(connection) => connection,
                 None => self.slot.during(self.connections.open()).await??,
             };
+            self.slot.written(true);
             match self.slot.during(connection.send(request)).await? {
                 Ok(response) => return Ok((connection, response)),
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) if reused => request = unsent,
-                    Some(_) => return Err(Failure::Unreachable(error.into_error().into())),
-                    None => return Err(error.into_error().into()),
-                },
+                Err(mut error) => {
+                    let unsent = error.take_message();
+                    self.slot.written(unsent.is_none());
+                    match unsent {
+                        Some(unsent) if reused => request = unsent,
+                        Some(_) => return Err(Failure::Unreachable(error.into_error().into())),
+                        None => return Err(error.into_error().into()),
+                    }
+                }
             }
         }
     }
@@ -156,9 +161,6 @@ impl Exchange {
     }
 
     fn fail(mut self, failure: Failure) {
-        if matches!(failure, Failure::Unreachable(_) | Failure::ConnectTimeout) {
-            self.slot.refund();
-        }
         // A status that its caller has already seen stays.
         self.record.status.get_or_insert(failure_kind(&failure).0);
         self.record.reason = Some(chain(&failure));
@@ -181,7 +183,7 @@ impl From<hyper::Error> for Failure {
     fn from(error: hyper::Error) -> Self {
         // The only thing of the user's in an exchange is the call's body.
         if error.is_user() {
-            Self::UploadCut(error)
+            Self::UploadCut(error.into())
         } else {
             Self::Broken(error)
         }

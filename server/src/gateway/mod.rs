@@ -3,13 +3,14 @@
 //! A call is read ([`request_headers`], [`identity`]), waits for its permit ([`hold`],
 //! [`crate::limiter`]), and is then carried by a task of its own ([`exchange`]). What is not
 //! let through is answered in one place ([`refusal`]). Bodies stream both ways; none is read
-//! before its call is admitted.
+//! before its call is admitted ([`held_body`] tells why one is read a little ahead after a hold).
 
 mod answer;
 mod bearer;
 mod connections;
 mod dialect;
 mod exchange;
+mod held_body;
 mod hold;
 mod identity;
 mod path;

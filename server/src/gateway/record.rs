@@ -80,6 +80,11 @@ impl Record {
         self.outcome = Outcome::Failed;
     }
 
+    /// How long ago the call arrived.
+    pub(super) fn age(&self) -> Duration {
+        self.arrived.elapsed()
+    }
+
     fn waited(&self) -> Duration {
         self.admitted.map_or_else(
             || self.arrived.elapsed(),

@@ -12,6 +12,7 @@ use super::{
     Gateway,
     dialect::Ids,
     exchange::{Exchange, Failure},
+    held_body::read_ahead,
     hold::hold,
     path::{self, Target},
     record::{Outcome, Record},
@@ -21,6 +22,9 @@ use super::{
     upstream::Upstream,
 };
 use crate::limiter::{Ask, WorkloadIndex};
+
+/// From when on a call counts as held: its client may have left without a sign.
+const HELD_MIN: Duration = Duration::from_millis(50);
 
 /// How much of a refused call's body is still read, in bytes, and for how long: a
 /// connection that is closed on a client that still sends loses it the answer.
@@ -85,6 +89,12 @@ async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitt
         }
         None => gateway.unlimited()?,
     };
+    if record.age() >= HELD_MIN {
+        let body = std::mem::take(&mut arrival.body);
+        arrival.body = read_ahead(body)
+            .await
+            .map_err(|error| Failure::UploadCut(error.into()))?;
+    }
     Ok(Admitted {
         upstream,
         target,
@@ -130,8 +140,8 @@ async fn limited(
 }
 
 impl Admitted<'_> {
-    /// Starts the exchange and waits for the answer's head. Between the permit and the
-    /// exchange's own task nothing is awaited, so that a caller who leaves loses no permit.
+    /// Starts the exchange in a task of its own and waits for the answer's head. A caller
+    /// who leaves earlier drops its slot untouched, one who leaves later ends nothing.
     async fn hand_over(self, gateway: &Gateway, arrival: Arrival) -> Result<Response, Failure> {
         let Arrival {
             parts,

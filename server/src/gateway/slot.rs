@@ -1,6 +1,6 @@
 //! The right to be on the wire, kept alive for as long as the call runs.
 
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -9,11 +9,13 @@ use tokio::{
 
 use crate::limiter::Permit;
 
-/// A call's place upstream. Dropped without an end, a permit is held to its expiry, since
-/// the upstream may still be at work.
+/// A call's place upstream. Dropped before the call is on the wire, it costs nothing;
+/// dropped later without an end, it stays taken until its permit expires, since the
+/// upstream may still be at work.
 #[derive(Debug)]
 pub(super) struct Slot {
     right: Option<Right>,
+    written: bool,
     renewals: Interval,
     ends: Instant,
 }
@@ -33,22 +35,25 @@ pub(super) struct Expired;
 impl Slot {
     /// A place that `permit` pays for.
     pub(super) fn limited(permit: Permit) -> Self {
-        Self::of(Right::Limited(permit))
+        let right = Right::Limited(permit);
+        Self::new(right, Permit::RENEW_EVERY, Permit::RENEWALS_MAX)
     }
 
     /// A place that costs nothing upstream.
     pub(super) fn unlimited(place: OwnedSemaphorePermit) -> Self {
-        Self::of(Right::Unlimited { _place: place })
+        let right = Right::Unlimited { _place: place };
+        Self::new(right, Permit::RENEW_EVERY, Permit::RENEWALS_MAX)
     }
 
-    fn of(right: Right) -> Self {
+    fn new(right: Right, renew_every: Duration, run_max: Duration) -> Self {
         let now = Instant::now();
-        let mut renewals = interval_at(now + Permit::RENEW_EVERY, Permit::RENEW_EVERY);
+        let mut renewals = interval_at(now + renew_every, renew_every);
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             right: Some(right),
+            written: false,
             renewals,
-            ends: now + Permit::RENEWALS_MAX,
+            ends: now + run_max,
         }
     }
 
@@ -74,17 +79,60 @@ impl Slot {
         }
     }
 
+    /// Whether some of the call may be on the wire from here on.
+    pub(super) fn written(&mut self, written: bool) {
+        self.written = written;
+    }
+
     /// The upstream's answer has ended. Again: nothing.
     pub(super) fn complete(&mut self) {
         if let Some(Right::Limited(permit)) = self.right.take() {
             permit.complete();
         }
     }
+}
 
-    /// The call was never written to the wire.
-    pub(super) fn refund(&mut self) {
-        if let Some(Right::Limited(permit)) = self.right.take() {
-            permit.refund();
+impl Drop for Slot {
+    fn drop(&mut self) {
+        match self.right.take() {
+            Some(Right::Limited(permit)) if !self.written => permit.refund(),
+            // A permit that is only dropped is held to its expiry.
+            right => drop(right),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, sync::Arc};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    fn slot(run_max_ms: u64) -> Slot {
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let right = Right::Unlimited { _place: place };
+        Slot::new(
+            right,
+            Duration::from_millis(5),
+            Duration::from_millis(run_max_ms),
+        )
+    }
+
+    #[tokio::test]
+    async fn work_ends_with_the_renewals_and_not_before() {
+        let mut slot = slot(20);
+        let begun = Instant::now();
+        assert_eq!(slot.during(pending::<()>()).await, Err(Expired));
+        assert!(begun.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[tokio::test]
+    async fn work_is_done_across_renewals() {
+        let mut slot = slot(60_000);
+        let work = tokio::time::sleep(Duration::from_millis(30));
+        assert_eq!(slot.during(work).await, Ok(()));
+        assert_eq!(slot.during(async { 7 }).await, Ok(7));
     }
 }

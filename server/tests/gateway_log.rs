@@ -1,0 +1,64 @@
+//! What is logged of a call, and what never is.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
+
+mod support;
+
+use support::peer::{Peer, ok};
+use support::{Process, config_text, raw};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_call_is_one_line_and_holds_no_secret() {
+    let peer = Peer::start(|_| async { ok("secret-answer") }).await;
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::serve(dir.path(), &config_text(dir.path(), &peer.onenote()));
+    let gateway = server.gateway;
+    let call = |extra: &str| {
+        let request = format!(
+            "POST /graph/v1.0/me/onenote/pages?q=secret-query HTTP/1.1\r\nHost: {gateway}\r\n\
+             Authorization: Bearer secret-bearer\r\nCookie: id=secret-cookie\r\n\
+             Spillway-Token: secret-token\r\nX-Other: secret-header\r\n{extra}\
+             Content-Length: 11\r\nConnection: close\r\n\r\nsecret-body"
+        );
+        raw(gateway, &request)
+    };
+    assert!(
+        call("Spillway-User: ann\r\nSpillway-Lane: background\r\n").starts_with("HTTP/1.1 200")
+    );
+    assert!(call("").starts_with("HTTP/1.1 200"));
+    assert!(call("Spillway-User: bob\r\nSpillway-Weight: 500\r\n").starts_with("HTTP/1.1 400"));
+    server.terminate();
+    let (_, log) = server.wait();
+    assert!(!log.contains("secret"), "{log}");
+
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|line: &serde_json::Value| line["target"] == "spillway::gateway")
+        .collect();
+    assert_eq!(lines.len(), 3, "{log}");
+    let ann = lines.iter().find(|line| line["user"] == "ann").unwrap();
+    assert_eq!(ann["message"], "relayed");
+    assert_eq!(
+        (&ann["upstream"], &ann["workload"]),
+        (&"graph".into(), &"onenote".into())
+    );
+    assert_eq!(
+        (&ann["lane"], &ann["status"]),
+        (&"background".into(), &200.into())
+    );
+    assert!(ann["wait_ms"].is_u64() && ann["upstream_ms"].is_u64());
+    let bob = lines.iter().find(|line| line["user"] == "bob").unwrap();
+    assert_eq!(
+        (&bob["message"], &bob["reason"]),
+        (&"refused".into(), &"impossible".into())
+    );
+    let opaque = lines
+        .iter()
+        .any(|line| line["user"].as_str().unwrap().starts_with("hmac:"));
+    assert!(opaque, "{log}");
+}
