@@ -102,14 +102,26 @@ pub enum Error {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { open: false, recovery: Recovery::AssumeFull, time_scale: 1 }
+        Self {
+            open: false,
+            recovery: Recovery::AssumeFull,
+            time_scale: 1,
+        }
     }
 }
 
 impl From<&cli::Serve> for Options {
     fn from(command: &cli::Serve) -> Self {
-        let recovery = if command.assume_empty { Recovery::AssumeEmpty } else { Recovery::AssumeFull };
-        Self { open: command.open, recovery, ..Self::default() }
+        let recovery = if command.assume_empty {
+            Recovery::AssumeEmpty
+        } else {
+            Recovery::AssumeFull
+        };
+        Self {
+            open: command.open,
+            recovery,
+            ..Self::default()
+        }
     }
 }
 
@@ -125,7 +137,12 @@ impl Error {
 ///
 /// # Errors
 /// See [`Error`]; all but [`Error::Close`] mean that it never took a call.
-pub async fn run(config: Config, options: Options, shutdown: Shutdown, ready: impl FnOnce(Ready)) -> Result<(), Error> {
+pub async fn run(
+    config: Config,
+    options: Options,
+    shutdown: Shutdown,
+    ready: impl FnOnce(Ready),
+) -> Result<(), Error> {
     options.check(&config)?;
     let _state_dir = StateDir::take(&config.server.state_dir)?;
     let secret = key_secret::load(&config.server.state_dir)?;
@@ -136,7 +153,14 @@ pub async fn run(config: Config, options: Options, shutdown: Shutdown, ready: im
     let gateway = GatewayState::new(pairs(&config, &limiters), &secret)?;
     let listeners = Listeners::bind(&config.server).await?;
     let limiters = Arc::new(limiters);
-    let house = House { config, options, store, limiters, gateway, shutdown };
+    let house = House {
+        config,
+        options,
+        store,
+        limiters,
+        gateway,
+        shutdown,
+    };
     house.run(listeners, ready).await
 }
 
@@ -146,7 +170,10 @@ impl Options {
             return Err(Error::SignIn);
         }
         let server = &config.server;
-        for (key, address) in [("server.listen", server.listen), ("server.gateway_listen", server.gateway_listen)] {
+        for (key, address) in [
+            ("server.listen", server.listen),
+            ("server.gateway_listen", server.gateway_listen),
+        ] {
             if !address.ip().is_loopback() {
                 return Err(Error::NotLoopback { key, address });
             }
@@ -156,7 +183,12 @@ impl Options {
 }
 
 fn pairs(config: &Config, limiters: &Limiters) -> Vec<(config::Upstream, limiter::Limiter)> {
-    config.upstreams.iter().cloned().zip(limiters.all().iter().cloned()).collect()
+    config
+        .upstreams
+        .iter()
+        .cloned()
+        .zip(limiters.all().iter().cloned())
+        .collect()
 }
 
 /// Both ports, taken but not served.
@@ -171,27 +203,50 @@ impl Listeners {
         let (dashboard, dashboard_at) = listen("server.listen", server.listen).await?;
         let (gateway, gateway_at) = listen("server.gateway_listen", server.gateway_listen).await?;
         let ready = Ready {
-            dashboard: address("server.public_url", server.public_url.as_ref(), dashboard_at)?,
-            gateway: address("server.gateway_url", server.gateway_url.as_ref(), gateway_at)?,
+            dashboard: address(
+                "server.public_url",
+                server.public_url.as_ref(),
+                dashboard_at,
+            )?,
+            gateway: address(
+                "server.gateway_url",
+                server.gateway_url.as_ref(),
+                gateway_at,
+            )?,
         };
-        Ok(Self { dashboard, gateway, ready })
+        Ok(Self {
+            dashboard,
+            gateway,
+            ready,
+        })
     }
 }
 
-async fn listen(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+async fn listen(
+    key: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), Error> {
     let failed = |source| Error::Bind { key, source };
     let listener = http::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(|source| failed(BindError::new(address, source)))?;
+    let bound = listener
+        .local_addr()
+        .map_err(|source| failed(BindError::new(address, source)))?;
     Ok((listener, bound))
 }
 
 /// The configured address, or the one that is listened on.
-fn address(key: &str, configured: Option<&WebAddress>, bound: SocketAddr) -> Result<WebAddress, Error> {
+fn address(
+    key: &str,
+    configured: Option<&WebAddress>,
+    bound: SocketAddr,
+) -> Result<WebAddress, Error> {
     if let Some(address) = configured {
         return Ok(address.clone());
     }
     let address = format!("http://{bound}").parse();
-    address.map_err(|_| config::Error::invalid(key, format!("is needed when listening on {bound}")).into())
+    address.map_err(|_| {
+        config::Error::invalid(key, format!("is needed when listening on {bound}")).into()
+    })
 }
 
 /// What runs, and what has to be ended.
@@ -223,7 +278,10 @@ impl Backend for Shown {
 impl House {
     async fn run(self, listeners: Listeners, ready: impl FnOnce(Ready)) -> Result<(), Error> {
         let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
-        let guard = Guard { hosts: self.hosts(&listeners.ready), open: self.options.open };
+        let guard = Guard {
+            hosts: self.hosts(&listeners.ready),
+            open: self.options.open,
+        };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
         let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
         let gateway = http::guarded(gateway::router(self.gateway.clone()), "gateway", guard);
@@ -236,8 +294,6 @@ impl House {
             http::serve(listeners.gateway, gateway, self.shutdown.clone(), GRACE),
         );
         publishing.abort();
-        // Its share of the limiters is gone when it has ended, by whatever way.
-        let _ = publishing.await;
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
     }
 
@@ -253,7 +309,11 @@ impl House {
             publisher: Arc::clone(publisher),
             gateway_url: ready.gateway.to_string(),
         };
-        let api = Api::new(Arc::clone(&self.limiters), Arc::clone(publisher), self.shutdown.clone());
+        let api = Api::new(
+            Arc::clone(&self.limiters),
+            Arc::clone(publisher),
+            self.shutdown.clone(),
+        );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
         dashboard::secured(self.health().routes().merge(api.routes()).merge(pages))
     }
@@ -261,7 +321,11 @@ impl House {
     fn health(&self) -> Health {
         let limiters = Arc::clone(&self.limiters);
         let ready = move || limiters.ready().map_err(|error| error.to_string());
-        Health { store: self.store.clone(), limiters: Arc::new(ready), shutdown: self.shutdown.clone() }
+        Health {
+            store: self.store.clone(),
+            limiters: Arc::new(ready),
+            shutdown: self.shutdown.clone(),
+        }
     }
 
     /// Waits for the end to begin, and refuses those who wait for a permit.
@@ -275,12 +339,12 @@ impl House {
     async fn end(self, grace: Duration) -> Result<(), Error> {
         if !self.gateway.finish(grace).await {
             let calls = self.gateway.in_flight();
-            tracing::warn!(calls, "calls still run upstream; their permits stay taken until they expire");
+            tracing::warn!(
+                calls,
+                "calls still run upstream; their permits stay taken until they expire"
+            );
         }
-        let closed = match Arc::into_inner(self.limiters) {
-            Some(limiters) => limiters.close().await.map_err(Error::Close),
-            None => Ok(tracing::warn!("something still reads the counters: they stay in the journal")),
-        };
+        let closed = self.limiters.close().await.map_err(Error::Close);
         self.store.close().await;
         tracing::info!("ended");
         closed

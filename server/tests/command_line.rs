@@ -130,7 +130,7 @@ fn every_command_explains_itself() {
     let version = run(dir.path(), &["--version"], &[]);
     assert_eq!(version.stdout, format!("spillway {}\n", env!("CARGO_PKG_VERSION")));
     let help = run(dir.path(), &["--help"], &[]).stdout;
-    for command in ["serve", "simulate"] {
+    for command in ["serve", "demo", "simulate"] {
         assert!(help.contains(command), "{help}");
         let ended = run(dir.path(), &[command, "--help"], &[]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));

@@ -68,7 +68,8 @@ impl Config {
     fn from_table(table: Table) -> Result<Self, Error> {
         let raw: Raw = source::typed(table)?;
         if raw.upstreams.is_empty() {
-            let problem = "none is given; add a section like [upstreams.graph] to the configuration";
+            let problem =
+                "none is given; add a section like [upstreams.graph] to the configuration";
             return Err(Error::invalid("upstreams", problem));
         }
         Ok(Self {

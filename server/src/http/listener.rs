@@ -111,3 +111,86 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpS
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        sync::Notify,
+        task::JoinHandle,
+    };
+
+    use super::*;
+
+    /// A server whose answer is begun when `begun` says so and ends when `finish` does.
+    struct Slow {
+        address: SocketAddr,
+        begun: Arc<Notify>,
+        finish: Arc<Notify>,
+        shutdown: Shutdown,
+        serving: JoinHandle<()>,
+    }
+
+    impl Slow {
+        async fn start(grace: Duration) -> Self {
+            let listener = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (begun, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let shutdown = Shutdown::new();
+            let (begins, finishes) = (Arc::clone(&begun), Arc::clone(&finish));
+            let answer = get(async move || {
+                begins.notify_one();
+                finishes.notified().await;
+                "done"
+            });
+            let router = Router::new().route("/", answer);
+            let serving = tokio::spawn(serve(listener, router, shutdown.clone(), grace));
+            Self {
+                address,
+                begun,
+                finish,
+                shutdown,
+                serving,
+            }
+        }
+
+        async fn call(&self) -> TcpStream {
+            let mut stream = TcpStream::connect(self.address).await.unwrap();
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+                .await
+                .unwrap();
+            self.begun.notified().await;
+            stream
+        }
+    }
+
+    async fn read(mut stream: TcpStream) -> String {
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer).await;
+        answer
+    }
+
+    #[tokio::test]
+    async fn what_is_in_flight_is_finished_and_nothing_new_is_taken() {
+        let slow = Slow::start(Duration::from_secs(30)).await;
+        let stream = slow.call().await;
+        slow.shutdown.begin();
+        while TcpStream::connect(slow.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        slow.finish.notify_one();
+        assert!(read(stream).await.ends_with("done"));
+        slow.serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_does_not_finish_in_time_is_cut() {
+        let slow = Slow::start(Duration::from_millis(10)).await;
+        let stream = slow.call().await;
+        slow.shutdown.begin();
+        slow.serving.await.unwrap();
+        assert_eq!(read(stream).await, "");
+    }
+}
