@@ -1,35 +1,45 @@
-//! What surrounds every page: the name, the ways to the pages that exist, the routes.
+//! What surrounds every page: the name, and the ways to the pages that exist.
 
+use leptos::either::Either;
 use leptos::prelude::*;
-use leptos_meta::{Title, provide_meta_context};
-use leptos_router::components::{Route, Router, Routes};
-use leptos_router::path;
 
+use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::overview::{Icon, Overview, Sign};
+use crate::pages::{self, Page};
 
 /// The dashboard. Expects a [`crate::SharedBackend`] in the context while it is rendered
 /// on the server, and shows nothing live without one.
 #[component]
 pub fn App() -> impl IntoView {
-    provide_meta_context();
+    pages::register();
     Feed::provide().start();
+    let asked = Page::asked();
+    let page = match asked {
+        Some(Page::Overview) => Either::Left(view! { <Overview/> }),
+        None => Either::Right(view! { <NoPage/> }),
+    };
     view! {
-        <Router>
-            <a class="skip" href="#content">"Skip to the values"</a>
-            <Rail/>
-            <main id="content">
-                <Routes fallback=NotFound>
-                    <Route path=path!("/") view=Overview/>
-                </Routes>
-            </main>
-        </Router>
+        <a class="skip" href="#content">"Skip to the values"</a>
+        <Rail asked=asked/>
+        <main id="content">{page}</main>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
-fn Rail() -> impl IntoView {
+fn Rail(asked: Option<Page>) -> impl IntoView {
+    let link = |page: Page| {
+        let icon = match page {
+            Page::Overview => Icon::Home,
+        };
+        view! {
+            <a href=page.path() aria-current=(asked == Some(page)).then_some("page")>
+                <Sign icon=Signal::stored(icon)/>
+                {page.title()}
+            </a>
+        }
+    };
     view! {
         <aside>
             <a class="brand" href="/">
@@ -38,25 +48,20 @@ fn Rail() -> impl IntoView {
                 </svg>
                 "Spillway"
             </a>
-            <nav aria-label="Pages">
-                <a href="/" aria-current="page">
-                    <Sign icon=Signal::stored(Icon::Home)/>
-                    "Overview"
-                </a>
-            </nav>
+            <nav aria-label="Pages">{Page::ALL.map(link).collect_view()}</nav>
             <footer>{concat!("Spillway ", env!("CARGO_PKG_VERSION"))}</footer>
         </aside>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
-fn NotFound() -> impl IntoView {
+fn NoPage() -> impl IntoView {
     view! {
-        <Title text="No such page · Spillway"/>
         <header>
             <h1>"There is no such page"</h1>
         </header>
         <p>"Perhaps you want the " <a href="/">"overview"</a> "."</p>
     }
+    .erase()
 }

@@ -13,6 +13,7 @@ mod backend;
     allow(dead_code, reason = "only a browser's line opens and breaks")
 )]
 mod connection;
+mod erase;
 #[cfg_attr(
     not(feature = "hydrate"),
     allow(dead_code, reason = "only a browser feeds it")
@@ -22,6 +23,7 @@ mod frame;
 mod instant;
 pub mod live;
 mod overview;
+mod pages;
 #[cfg(feature = "ssr")]
 mod shell;
 mod status;

@@ -3,15 +3,17 @@
 use leptos::config::LeptosOptions;
 use leptos::hydration::{AutoReload, HydrationScripts};
 use leptos::prelude::*;
-use leptos_meta::{HashedStylesheet, MetaTags};
 
 use crate::App;
+use crate::pages::Page;
 
 /// How often a page without JavaScript asks again.
 const REFRESH_SECONDS: &str = "5";
 
 /// The document.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
+    let title = Page::asked().map_or("No such page", Page::title);
+    let style = format!("/{}/{}.css", options.site_pkg_dir, options.output_name);
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -20,13 +22,13 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
-                <HashedStylesheet options=options.clone() id="style"/>
+                <link rel="stylesheet" href=style/>
+                <title>{title} " · Spillway"</title>
                 <noscript>
                     <meta http-equiv="refresh" content=REFRESH_SECONDS/>
                 </noscript>
                 <AutoReload options=options.clone()/>
                 <HydrationScripts options=options/>
-                <MetaTags/>
             </head>
             <body>
                 <App/>

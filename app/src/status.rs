@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::connection::Freshness;
+use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::time::{Apart, At, InWords};
 
@@ -23,7 +24,7 @@ pub fn Header(
         </header>
         <Notices/>
     }
-    .into_any()
+    .erase()
 }
 
 /// The connection's state: a dot, a word, and an age.
@@ -42,7 +43,7 @@ fn ConnectionState() -> impl IntoView {
             <small>{move || detail.get()}</small>
         </p>
     }
-    .into_any()
+    .erase()
 }
 
 /// Stops what moves, and lets it go on. Without a running page there is nothing to stop.
@@ -109,5 +110,5 @@ fn Notices() -> impl IntoView {
             </p>
         </Show>
     }
-    .into_any()
+    .erase()
 }

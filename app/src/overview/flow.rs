@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use crate::erase::Erase;
 use crate::live::{RECENT_SECONDS, Second};
 
 /// The numbers are means over this many whole seconds: one alone jumps about, and more
@@ -161,7 +162,7 @@ pub fn FlowBlock(
             </details>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
@@ -182,7 +183,7 @@ fn Spark(name: &'static str, class: Signal<&'static str>, series: Signal<Series>
             </svg>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! One layer as an arc: what background and foreground use of it, and where the
 //! background's share ends.
 
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use super::arc;
 use super::icon::{Icon, Sign};
 use super::wording::{Zone, background_cap, count, layer_name, layer_unit, period};
+use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
 use crate::live::Layer;
@@ -98,16 +100,15 @@ pub fn Gauge(
     };
     let caption = move || {
         if feed.freshness.get().is_old() {
-            return view! { <span class="cap">{move || feed.age.get()}</span> }.into_any();
+            return Either::Left(view! { <span class="cap">{move || feed.age.get()}</span> });
         }
         let icon = Memo::new(move |_| drawing.with(|it| it.icon));
-        view! {
+        Either::Right(view! {
             <span class="cap">
                 {move || icon.get().map(|icon| view! { <Sign icon=icon/> })}
                 {get(|it| it.caption.clone())}
             </span>
-        }
-        .into_any()
+        })
     };
     view! {
         <div
@@ -138,7 +139,7 @@ pub fn Gauge(
             </div>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 /// `60 s window`, or what is the matter and when it ends.

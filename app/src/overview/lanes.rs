@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 
 use super::wording::{background_cap, count, layer_name};
+use crate::erase::Erase;
 use crate::instant;
 use crate::live::{Budget, Lane, Lanes, Layer, Scope};
 
@@ -72,7 +73,7 @@ pub fn LaneUse(
             </For>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
@@ -98,7 +99,7 @@ fn LaneBar(bar: Memo<Bar>) -> impl IntoView {
             <line class="share" x1=width(|bar| bar.share) x2=width(|bar| bar.share) y1="-2" y2="16"></line>
         </svg>
     }
-    .into_any()
+    .erase()
 }
 
 /// The lanes' counters: what waits now, and what became of the calls since the start.
@@ -116,7 +117,7 @@ pub fn LaneTable(
                 <td>{move || lanes.with(|all| say(&all.background))}</td>
             </tr>
         }
-        .into_any()
+        .erase()
     };
     view! {
         <table class="counters">
@@ -138,7 +139,7 @@ pub fn LaneTable(
             </tbody>
         </table>
     }
-    .into_any()
+    .erase()
 }
 
 fn longest(lane: &Lane) -> String {

@@ -6,9 +6,11 @@
 //! hour away. A user with all calls in flight is merely busy; the next ending call makes
 //! room. The background lane at its share is the limiter doing its work.
 
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use super::wording::{Zone, count, plural, tightest, usage};
+use crate::erase::Erase;
 use crate::live::{Budget, Dimension, Layer, Scope, State, Workload};
 use crate::time::{At, InWords};
 
@@ -95,8 +97,8 @@ pub fn LeadSection(
         said.with(|lead| lead.detail.clone())
             .into_iter()
             .map(|part| match part {
-                Part::Text(text) => text.into_any(),
-                Part::At(at) => view! { <At at=Signal::stored(at) style=InWords/> }.into_any(),
+                Part::Text(text) => Either::Left(text),
+                Part::At(at) => Either::Right(view! { <At at=Signal::stored(at) style=InWords/> }),
             })
             .collect_view()
     };
@@ -109,7 +111,7 @@ pub fn LeadSection(
             </p>
         </section>
     }
-    .into_any()
+    .erase()
 }
 
 fn all_budgets(state: &State) -> impl Iterator<Item = (String, &Budget)> {

@@ -18,12 +18,14 @@ mod wording;
 mod workload;
 
 use leptos::prelude::*;
-use leptos_meta::Title;
+
+use crate::erase::Erase;
 
 pub use icon::{Icon, Sign};
 
 use crate::announcer::Announcer;
 use crate::feed::Feed;
+use crate::pages::Page;
 use crate::status::Header;
 use lead::{LeadSection, lead};
 use workload::WorkloadCard;
@@ -47,8 +49,7 @@ pub fn Overview() -> impl IntoView {
     });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     view! {
-        <Title text="Overview · Spillway"/>
-        <Header title="Overview"/>
+        <Header title=Page::Overview.title()/>
         <Announcer headline=headline/>
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>
@@ -57,7 +58,7 @@ pub fn Overview() -> impl IntoView {
             </For>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 #[cfg(all(test, feature = "ssr"))]

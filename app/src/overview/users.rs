@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::pill::{Label, Pill};
 use super::wording::{Zone, background_cap, count, period, plural, tightest, usage};
+use crate::erase::Erase;
 use crate::instant;
 use crate::live::{Budget, BudgetKey, Dimension, Scope, Workload};
 use crate::time::{Apart, At};
@@ -177,7 +178,7 @@ pub fn UserTable(
             </table>
         </section>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
@@ -224,7 +225,7 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>, as_of: Memo<String>) -> imp
             </td>
         </tr>
     }
-    .into_any()
+    .erase()
 }
 
 /// `before` without those that are gone, then the new ones: nothing moves under the pointer.

@@ -8,6 +8,7 @@ use super::lanes::{LaneTable, LaneUse, bars};
 use super::pill::{Label, Pill};
 use super::users::{UserTable, closest};
 use super::wording::{Zone, plural};
+use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::live::{BreakerState, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload};
 
@@ -77,7 +78,7 @@ pub fn WorkloadCard(
             <UserTable workload=workload as_of=as_of/>
         </Show>
     }
-    .into_any()
+    .erase()
 }
 
 /// The gauges of an app's or a tenant's budget.
@@ -118,7 +119,7 @@ fn BudgetRow(
             </div>
         </div>
     }
-    .into_any()
+    .erase()
 }
 
 #[component]
