@@ -1,5 +1,10 @@
 //! The command line as a user meets it: the real binary, its exit codes and its one line.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
 
 mod support;
 
@@ -47,26 +52,71 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = format!("listen = '{}'", taken.local_addr().unwrap());
     let cases = [
-        (changed(dir, "state_dir", "state_dri"), "server.state_dri: unknown key; did you mean `state_dir`?"),
-        (changed(dir, "listen = '127.0.0.1:0'", "listen = '127.0.0.1:99999'"), "server.listen: must be an IP address"),
-        (changed(dir, "listen = '127.0.0.1:0'", "listen = '192.0.2.1:80'"), "server.listen: 192.0.2.1:80 is not a loopback"),
-        (changed(dir, "listen = '127.0.0.1:0'", &taken), "server.listen: cannot listen on 127.0.0.1:"),
-        (changed(dir, "http://127.0.0.1:9/", "127.0.0.1:9"), "upstreams.graph.base_url: must be an absolute address"),
-        (changed(dir, "onenote", "twonote"), "upstreams.graph.presets[0]: there is no preset \"twonote\""),
-        (changed(dir, "presets", "hold_max_ms = 0\npresets"), "upstreams.graph.hold_max_ms: must be from 1"),
-        (format!("{}{workload}", config_text(dir, NOBODY)), "upstreams.graph.workloads[0].layers[0].limit: a limit of 0"),
-        (changed(dir, "spillway.db", "missing/spillway.db"), "server.database_url: cannot be opened: "),
-        (changed(dir, "/spillway.db", ""), "server.database_url: cannot be opened: "),
-        (changed(dir, "sqlite:", "postgres:"), "server.database_url: PostgreSQL is not supported yet"),
-        (changed(dir, "/state'", "/spillway.toml'"), "server.state_dir: cannot write into "),
-        (changed(dir, "[upstreams", "tls_key = 'k'\n[upstreams"), "server.tls_key: not supported yet"),
-        (format!("{}[mail]\n", config_text(dir, NOBODY)), "mail: not supported yet"),
+        (
+            changed(dir, "state_dir", "state_dri"),
+            "server.state_dri: unknown key; did you mean `state_dir`?",
+        ),
+        (
+            changed(dir, "listen = '127.0.0.1:0'", "listen = '127.0.0.1:99999'"),
+            "server.listen: must be an IP address",
+        ),
+        (
+            changed(dir, "listen = '127.0.0.1:0'", "listen = '192.0.2.1:80'"),
+            "server.listen: 192.0.2.1:80 is not a loopback",
+        ),
+        (
+            changed(dir, "listen = '127.0.0.1:0'", &taken),
+            "server.listen: cannot listen on 127.0.0.1:",
+        ),
+        (
+            changed(dir, "http://127.0.0.1:9/", "127.0.0.1:9"),
+            "upstreams.graph.base_url: must be an absolute address",
+        ),
+        (
+            changed(dir, "onenote", "twonote"),
+            "upstreams.graph.presets[0]: there is no preset \"twonote\"",
+        ),
+        (
+            changed(dir, "presets", "hold_max_ms = 0\npresets"),
+            "upstreams.graph.hold_max_ms: must be from 1",
+        ),
+        (
+            format!("{}{workload}", config_text(dir, NOBODY)),
+            "upstreams.graph.workloads[0].layers[0].limit: a limit of 0",
+        ),
+        (
+            changed(dir, "spillway.db", "missing/spillway.db"),
+            "server.database_url: cannot be opened: ",
+        ),
+        (
+            changed(dir, "/spillway.db", ""),
+            "server.database_url: cannot be opened: ",
+        ),
+        (
+            changed(dir, "sqlite:", "postgres:"),
+            "server.database_url: PostgreSQL is not supported yet",
+        ),
+        (
+            changed(dir, "/state'", "/spillway.toml'"),
+            "server.state_dir: cannot write into ",
+        ),
+        (
+            changed(dir, "[upstreams", "tls_key = 'k'\n[upstreams"),
+            "server.tls_key: not supported yet",
+        ),
+        (
+            format!("{}[mail]\n", config_text(dir, NOBODY)),
+            "mail: not supported yet",
+        ),
         ("[server\n".to_owned(), "spillway.toml: line 1: "),
     ];
     for (config, expected) in cases {
         let ended = served(dir, &config, &[]);
         assert_eq!(ended.code, Some(2), "{}\n{config}", ended.stderr);
-        let line = ended.stderr.strip_prefix("spillway: ").unwrap_or_else(|| panic!("{}", ended.stderr));
+        let line = ended
+            .stderr
+            .strip_prefix("spillway: ")
+            .unwrap_or_else(|| panic!("{}", ended.stderr));
         assert!(line.starts_with(expected), "{line}\nis not\n{expected}");
         assert_eq!(line.matches('\n').count(), 1, "{line}");
         assert_eq!(ended.stdout, "");
@@ -87,7 +137,11 @@ fn nothing_listens_before_everything_is_right() {
         let config = changed(dir.path(), from, to).replacen("listen = '127.0.0.1:0'", &listen, 1);
         let ended = served(dir.path(), &config, &[]);
         let line = format!("spillway: {key}: ");
-        assert!(ended.stderr.starts_with(&line), "{} is not about {key}", ended.stderr);
+        assert!(
+            ended.stderr.starts_with(&line),
+            "{} is not about {key}",
+            ended.stderr
+        );
     }
 }
 
@@ -96,20 +150,36 @@ fn variables_override_the_file_and_their_mistakes_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let config = config_text(dir.path(), NOBODY);
     for (variable, value, expected) in [
-        ("SPILLWAY__UPSTREAMS__GRAPH__BASE_URL", "nowhere", "upstreams.graph.base_url: must be"),
-        ("SPILLWAY__SERVER__LISTN", "127.0.0.1:0", "server.listn: unknown key; did you mean `listen`?"),
+        (
+            "SPILLWAY__UPSTREAMS__GRAPH__BASE_URL",
+            "nowhere",
+            "upstreams.graph.base_url: must be",
+        ),
+        (
+            "SPILLWAY__SERVER__LISTN",
+            "127.0.0.1:0",
+            "server.listn: unknown key; did you mean `listen`?",
+        ),
         ("SPILLWAY__SERVER", "x", "server: invalid type"),
     ] {
         let ended = served(dir.path(), &config, &[(variable, value)]);
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
-        assert!(ended.stderr.starts_with(&format!("spillway: {expected}")), "{}", ended.stderr);
+        assert!(
+            ended.stderr.starts_with(&format!("spillway: {expected}")),
+            "{}",
+            ended.stderr
+        );
     }
 }
 
 #[test]
 fn a_server_without_sign_in_must_be_asked_for() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("spillway.toml"), config_text(dir.path(), NOBODY)).unwrap();
+    std::fs::write(
+        dir.path().join("spillway.toml"),
+        config_text(dir.path(), NOBODY),
+    )
+    .unwrap();
     let ended = run(dir.path(), &["serve"], &[]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("--open"), "{}", ended.stderr);
@@ -119,21 +189,38 @@ fn a_server_without_sign_in_must_be_asked_for() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let ended = run(dir.path(), &["serve", "--open", "--config", "other.toml"], &[]);
+    let ended = run(
+        dir.path(),
+        &["serve", "--open", "--config", "other.toml"],
+        &[],
+    );
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.starts_with("spillway: other.toml: cannot be read: "), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .starts_with("spillway: other.toml: cannot be read: "),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
 fn every_command_explains_itself() {
     let dir = tempfile::tempdir().unwrap();
     let version = run(dir.path(), &["--version"], &[]);
-    assert_eq!(version.stdout, format!("spillway {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        version.stdout,
+        format!("spillway {}\n", env!("CARGO_PKG_VERSION"))
+    );
     let help = run(dir.path(), &["--help"], &[]).stdout;
     for command in ["serve", "demo", "simulate"] {
         assert!(help.contains(command), "{help}");
         let ended = run(dir.path(), &[command, "--help"], &[]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-        assert!(ended.stdout.contains("Usage: spillway "), "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains("Usage: spillway "),
+            "{}",
+            ended.stdout
+        );
     }
 }
