@@ -98,17 +98,10 @@ pub fn Gauge(
         };
         drawing.with(|it| format!("{old}{}", it.text))
     };
-    let caption = move || {
-        if feed.freshness.get().is_old() {
-            return Either::Left(view! { <span class="cap">{move || feed.age.get()}</span> });
-        }
-        let icon = Memo::new(move |_| drawing.with(|it| it.icon));
-        Either::Right(view! {
-            <span class="cap">
-                {move || icon.get().map(|icon| view! { <Sign icon=icon/> })}
-                {get(|it| it.caption.clone())}
-            </span>
-        })
+    let old = move || feed.age.get();
+    let caption = move || match feed.freshness.get().is_old() {
+        true => Either::Left(view! { <span class="cap">{old}</span> }),
+        false => Either::Right(view! { <Caption drawing=drawing/> }),
     };
     view! {
         <div
@@ -138,6 +131,19 @@ pub fn Gauge(
                 {caption}
             </div>
         </div>
+    }
+    .erase()
+}
+
+/// What stands under the arc while it is current.
+#[component]
+fn Caption(drawing: Memo<Drawing>) -> impl IntoView {
+    let icon = Memo::new(move |_| drawing.with(|it| it.icon));
+    view! {
+        <span class="cap">
+            {move || icon.get().map(|icon| view! { <Sign icon=icon/> })}
+            {move || drawing.with(|it| it.caption.clone())}
+        </span>
     }
     .erase()
 }

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::erase::Erase;
+
 use super::wording::Zone;
 
 /// What a sign means.
@@ -55,4 +57,5 @@ pub fn Sign(
             <path d=move || icon.get().path()></path>
         </svg>
     }
+    .erase()
 }
