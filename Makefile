@@ -27,6 +27,10 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 bench: setup ## Measure the engine against its peers, in one run
 	@$(with) cargo bench --package spillway
 
+.PHONY: bench
+bench: setup ## Measure what the engine's decisions cost
+	@$(with) cargo bench --package spillway --bench '*'
+
 .PHONY: lint
 lint: setup ## Check formatting and lints alone
 	@$(with) scripts/lint

@@ -23,6 +23,9 @@ impl Folder {
     }
 
     /// Puts a file, with its compressed forms where they pay, unless it is there as it should be.
+    ///
+    /// The file itself is written last: where it is as wanted, its compressed forms are too, even if an earlier
+    /// build was stopped half-way.
     pub fn put(&mut self, name: &Path, bytes: &[u8]) -> Result<()> {
         let forms = self.want(name);
         let path = self.root.join(name);
@@ -30,7 +33,6 @@ impl Folder {
         if complete && fs::read(&path).is_ok_and(|old| old == bytes) {
             return Ok(());
         }
-        write(&path, bytes)?;
         if !forms.is_empty() {
             let compressed = compress::forms(bytes).map_err(Error::file(&path))?;
             forms
@@ -38,7 +40,7 @@ impl Folder {
                 .zip(compressed)
                 .try_for_each(|(form, bytes)| write(form, &bytes))?;
         }
-        Ok(())
+        write(&path, bytes)
     }
 
     /// Puts each file of another folder, in its subfolders too, below a folder of this one.
@@ -171,6 +173,19 @@ mod tests {
         let before = fs::read(scratch.0.join("a.css.gz")).unwrap();
         folder.put(Path::new("a.css"), b"b {}").unwrap();
         assert_ne!(fs::read(scratch.0.join("a.css.gz")).unwrap(), before);
+    }
+
+    #[test]
+    fn a_build_stopped_half_way_is_finished_by_the_next() {
+        let scratch = Scratch::new("half");
+        let mut folder = Folder::open(scratch.0.clone());
+        folder.put(Path::new("a.css"), b"a {}").unwrap();
+        let wanted = fs::read(scratch.0.join("a.css.gz")).unwrap();
+        // As if the next build had written the compressed forms and then been killed.
+        fs::write(scratch.0.join("a.css.gz"), b"of b").unwrap();
+        fs::write(scratch.0.join("a.css"), b"older").unwrap();
+        folder.put(Path::new("a.css"), b"a {}").unwrap();
+        assert_eq!(fs::read(scratch.0.join("a.css.gz")).unwrap(), wanted);
     }
 
     #[test]

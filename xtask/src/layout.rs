@@ -36,6 +36,11 @@ impl Layout {
         self.target.join("site")
     }
 
+    /// Held while the site is built, so that two builds do not write over each other.
+    pub fn lock(&self) -> PathBuf {
+        self.target.join("site.lock")
+    }
+
     /// The optimised module and its JavaScript, emptied before each use; outside the site, so that a build that
     /// was stopped half-way is never served.
     pub fn bindings(&self) -> PathBuf {

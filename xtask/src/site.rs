@@ -1,6 +1,6 @@
 //! The site build, step by step.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ const WASM_BROTLI_BYTES_MAX: u64 = 200_000;
 /// When a step fails, or when the module is over its budget.
 pub fn build() -> Result<()> {
     let layout = Layout::here()?;
+    let _lock = lock(&layout.lock())?;
     let mut site = Folder::open(layout.site());
     say("compiling the browser half");
     wasm::compile(&layout)?;
@@ -29,6 +30,13 @@ pub fn build() -> Result<()> {
     site.put_all("", &layout.public())?;
     site.prune()?;
     report(&site)
+}
+
+/// Waits until no other build is at work; the lock goes with the file.
+fn lock(path: &Path) -> Result<File> {
+    let file = File::create(path).map_err(Error::file(path))?;
+    file.lock().map_err(Error::file(path))?;
+    Ok(file)
 }
 
 /// Binds and optimises the compiled module, unless that was done for this very one.
