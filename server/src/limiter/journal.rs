@@ -85,7 +85,7 @@ impl Journal {
     }
 
     /// A handle to sync with, if anything was written since the last.
-    pub(super) fn to_sync(&mut self) -> Option<io::Result<File>> {
+    pub(super) fn take_unsynced(&mut self) -> Option<io::Result<File>> {
         let file = self.file.as_ref()?;
         std::mem::take(&mut self.unsynced).then(|| file.try_clone())
     }

@@ -70,7 +70,7 @@ impl Inner {
         let (to_sync, renew) = {
             let mut core = self.lock();
             (
-                core.journal.to_sync(),
+                core.journal.take_unsynced(),
                 core.journal.bytes() >= JOURNAL_BYTES_MAX || core.journal.is_broken(),
             )
         };
@@ -111,7 +111,7 @@ impl Inner {
             .map_err(io::Error::other);
         let synced = written.and_then(|()| {
             journal
-                .to_sync()
+                .take_unsynced()
                 .transpose()?
                 .map_or(Ok(()), |file| file.sync_all())
         });
