@@ -39,8 +39,9 @@ const IDLE_COUNT_MAX: usize = 64;
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How long a connection may take to be ready again after an answer's end: it is at once,
-/// unless the upstream answered before it had read the whole call.
-const SETTLE_MAX: Duration = Duration::from_millis(100);
+/// unless the upstream answered before it had read the whole call, which its client may
+/// still be sending.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// No root certificates: no `https` upstream can be trusted.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,12 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use spillway::preset::Preset;
+use spillway::{Scope, policy::Dimension, preset::Preset};
 
 use crate::{
     config::{Claims, Workload},
     http::Problem,
-    limiter::Busy,
+    limiter::{BlockedBy, Busy},
 };
 
 /// The cap of Notion's SDK for JavaScript (5.26.0) on a `Retry-After`, in seconds.
@@ -96,13 +96,85 @@ fn notion(ids: &Ids) -> Value {
     })
 }
 
+/// As the permit API tells it.
 fn generic(busy: &Busy) -> Value {
     let title = "The upstream's limits leave no room for this call yet";
     let wait_ms = u64::try_from(busy.wait.as_millis()).unwrap_or(u64::MAX);
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", title)
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", title)
         .kind("https://iana.org/assignments/http-problem-types#quota-exceeded")
         .with("retry_after_ms", wait_ms)
-        .with("exact", busy.exact)
-        .with("blocked_by", busy.blocked_by.to_string())
-        .to_json()
+        .with("exact", busy.exact);
+    match busy.blocked_by {
+        BlockedBy::Layer { scope, dimension } => problem
+            .with("blocked_by", layer(scope, dimension))
+            .with("reason", "limit"),
+        BlockedBy::Queue => problem.with("reason", "queue"),
+    }
+    .to_json()
+}
+
+fn layer(scope: Scope, dimension: Dimension) -> Value {
+    let scope = scope.to_string();
+    match dimension {
+        Dimension::Rate { window_ms } => {
+            json!({"scope": scope, "dimension": "rate", "window_ms": window_ms})
+        }
+        Dimension::Concurrency => json!({"scope": scope, "dimension": "concurrency"}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const IDS: fn() -> Ids = || Ids {
+        request: "r".into(),
+        client: "c".into(),
+    };
+
+    fn busy(blocked_by: BlockedBy) -> Busy {
+        Busy {
+            wait: Duration::from_millis(1_234),
+            exact: true,
+            blocked_by,
+        }
+    }
+
+    #[test]
+    fn each_upstream_s_clients_are_told_in_its_words() {
+        let at = "2026-01-02T03:04:05.678Z".parse().unwrap();
+        let (media_type, graph) = Dialect::OneNote.throttled(&busy(BlockedBy::Queue), &IDS(), at);
+        assert_eq!(media_type, "application/json");
+        assert_eq!(graph["error"]["code"], "20166");
+        let inner =
+            json!({"date": "2026-01-02T03:04:05", "request-id": "r", "client-request-id": "c"});
+        assert_eq!(graph["error"]["innerError"], inner);
+
+        let (_, notion) = Dialect::Notion.throttled(&busy(BlockedBy::Queue), &IDS(), at);
+        assert_eq!(
+            (&notion["object"], &notion["code"]),
+            (&json!("error"), &json!("rate_limited"))
+        );
+
+        let rate = BlockedBy::Layer {
+            scope: Scope::User,
+            dimension: Dimension::Rate { window_ms: 60_000 },
+        };
+        let (media_type, problem) = Dialect::Generic.throttled(&busy(rate), &IDS(), at);
+        assert_eq!(media_type, "application/problem+json");
+        assert_eq!(problem["retry_after_ms"], 1_234);
+        let blocked_by = json!({"scope": "user", "dimension": "rate", "window_ms": 60_000});
+        assert_eq!(
+            (&problem["blocked_by"], &problem["reason"]),
+            (&blocked_by, &json!("limit"))
+        );
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_the_clients_obey() {
+        assert_eq!(Dialect::OneNote.retry_after_s_max(), 179);
+        assert_eq!(Dialect::Notion.retry_after_s_max(), 60);
+    }
 }

@@ -8,6 +8,7 @@
 mod answer;
 mod bearer;
 mod connections;
+mod cookies;
 mod dialect;
 mod exchange;
 mod held_body;

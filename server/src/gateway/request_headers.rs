@@ -5,18 +5,17 @@ use std::collections::HashSet;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{
-        ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST,
+        ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, CONTENT_LENGTH, EXPECT, HOST,
         PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
     uri::Authority,
 };
 use spillway::Lane;
 
+use super::cookies::drop_session;
+
 /// What the names of Spillway's own headers begin with.
 pub(super) const OWN_PREFIX: &str = "spillway-";
-
-/// Cookies that sign people in at the dashboard: an upstream must never see them.
-const SESSION_COOKIES: [&str; 2] = ["spillway_session", "__Host-spillway"];
 
 /// What a call asks of Spillway itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,7 +101,7 @@ pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
     }
     // The connection's own matter: the body's first read answers `100 Continue`.
     headers.remove(EXPECT);
-    drop_session_cookies(headers);
+    drop_session(headers);
     if let Ok(host) = HeaderValue::from_str(upstream.as_str()) {
         headers.insert(HOST, host);
     }
@@ -230,41 +229,6 @@ fn number<N: TryFrom<u64>>(
         Some(number) => Ok(Some(number)),
         None => Err(HeaderError::Malformed(name, problem)),
     }
-}
-
-/// Takes the dashboard's cookies out of each `Cookie`, and leaves the others as they are.
-fn drop_session_cookies(headers: &mut HeaderMap) {
-    let before: Vec<_> = headers.get_all(COOKIE).iter().cloned().collect();
-    headers.remove(COOKIE);
-    for value in before {
-        if let Some(kept) = without_session(&value) {
-            headers.append(COOKIE, kept);
-        }
-    }
-}
-
-fn without_session(value: &HeaderValue) -> Option<HeaderValue> {
-    let pairs: Vec<_> = value.as_bytes().split(|&byte| byte == b';').collect();
-    let kept: Vec<_> = pairs
-        .iter()
-        .copied()
-        .filter(|pair| !is_session(pair))
-        .collect();
-    if kept.len() == pairs.len() {
-        return Some(value.clone());
-    }
-    let joined = kept.join(&b';');
-    HeaderValue::from_bytes(joined.trim_ascii())
-        .ok()
-        .filter(|value| !value.is_empty())
-}
-
-fn is_session(pair: &[u8]) -> bool {
-    let pair = pair.trim_ascii_start();
-    SESSION_COOKIES.iter().any(|name| {
-        pair.get(..name.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
-    })
 }
 
 #[cfg(test)]
@@ -438,24 +402,5 @@ mod tests {
         assert!(
             forwarded(&[("content-length", "3")]).contains(&("content-length".into(), "3".into()))
         );
-    }
-
-    #[test]
-    fn the_dashboard_s_cookies_stay_here() {
-        for (sent, kept) in [
-            ("a=1; spillway_session=x; b=2", Some("a=1; b=2")),
-            ("spillway_session=x", None),
-            ("__Host-spillway_session=x;c=3", Some("c=3")),
-            ("__host-spillway=x; __Host-other=1", Some("__Host-other=1")),
-            ("a=1;b=2", Some("a=1;b=2")),
-            ("a=spillway_session", Some("a=spillway_session")),
-        ] {
-            let passed = forwarded(&[("cookie", sent)]);
-            let cookie = passed
-                .iter()
-                .find(|(name, _)| name == "cookie")
-                .map(|(_, v)| v.as_str());
-            assert_eq!(cookie, kept, "{sent}");
-        }
     }
 }

@@ -1,18 +1,10 @@
 //! What of a call reaches the upstream, and what is refused before.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by a panic"
-)]
 
-mod support;
-
+use crate::support::peer::{Peer, ok};
+use crate::support::{Reply, TestApp, raw, send};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
-use support::peer::{Peer, ok};
-use support::{Reply, TestApp, raw, send};
 
 /// Calls for which no limit applies, so that a table of them meets none.
 const FREE: &str = "/graph/v1.0/me";

@@ -1,15 +1,7 @@
 //! What is logged of a call, and what never is.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by a panic"
-)]
 
-mod support;
-
-use support::peer::{Peer, ok};
-use support::{Process, config_text, raw};
+use crate::support::peer::{Peer, ok};
+use crate::support::{Process, config_text, raw};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_call_is_one_line_and_holds_no_secret() {

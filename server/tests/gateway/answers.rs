@@ -1,22 +1,14 @@
 //! What of the upstream's answers reaches the caller, and how bodies stream.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by a panic"
-)]
-
-mod support;
 
 use std::{convert::Infallible, time::Duration};
 
+use crate::support::peer::{Peer, PeerBody, body, ok};
+use crate::support::{Reply, TestApp, send};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Incoming;
-use support::peer::{Peer, PeerBody, body, ok};
-use support::{Reply, TestApp, send};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -373,5 +365,31 @@ async fn connections_are_used_again() {
     }
     assert_eq!(peer.counts().arrived, 1);
     peer.until(|counts| counts.in_flight == 0).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_before_the_call_was_read_passes() {
+    let peer = Peer::raw(|mut stream| async move {
+        head(&mut stream).await;
+        let answer = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig";
+        stream.write_all(answer).await.unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+    })
+    .await;
+    let app = TestApp::start(&peer.onenote()).await;
+    let mut client = TcpStream::connect(app.gateway).await.unwrap();
+    let request = format!(
+        "PUT {FREE} HTTP/1.1\r\nHost: {}\r\nContent-Length: 9000000\r\n\r\n",
+        app.gateway
+    );
+    client.write_all(request.as_bytes()).await.unwrap();
+    client.write_all(&[b'x'; 100_000]).await.unwrap();
+    let answer = timeout(PATIENCE, head(&mut client)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let mut body = [0; 3];
+    client.read_exact(&mut body).await.unwrap();
+    assert_eq!(&body, b"big");
     app.stop().await;
 }

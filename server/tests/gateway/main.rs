@@ -1,0 +1,16 @@
+//! The gateway at its boundary: real sockets on both sides.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
+
+mod answers;
+mod calls;
+mod limits;
+mod log;
+mod permits;
+mod requests;
+#[path = "../support/mod.rs"]
+mod support;
