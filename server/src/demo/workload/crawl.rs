@@ -8,13 +8,14 @@ use super::{client::Error, dice::Dice, notebooks::Notebooks, pace::Pace};
 /// a user's concurrency lets through.
 const BACKGROUND_AT_ONCE: usize = 4;
 
-/// What a background crawl does with a section's pages before it asks for the next, in
-/// seconds. Without limits it would read three times what its share of an hour allows, so
-/// that it always uses that up.
-const DIGEST_S: (f64, f64) = (60.0, 300.0);
+/// For how long a background crawl works on a section's pages before it asks for the next,
+/// in seconds. Without limits it would read twice what its share of an hour allows: it
+/// uses that up in half an hour, waits for the rest, and so always has more to ask.
+const DIGEST_S: (f64, f64) = (240.0, 480.0);
 
-/// How much later than the one before it each background crawl begins.
-const STAGGER_S: f64 = 900.0;
+/// How much later than the one before it each background crawl begins, in seconds: one
+/// reads while the other waits.
+const STAGGER_S: f64 = 1_800.0;
 
 /// Where nothing could be read at all, in seconds.
 const RECOVER_S: f64 = 60.0;

@@ -7,13 +7,13 @@ use tokio::sync::watch;
 use super::{client::Error, dice::Dice, notebooks::Notebooks, pace::Pace};
 
 /// From one look to the next, where no bell rings, in seconds.
-const REST_S: (f64, f64) = (1_800.0, 9_000.0);
+const REST_S: (f64, f64) = (1_800.0, 5_400.0);
 
 /// From the bell to the first click: nobody is quicker than a second, nobody slower than two minutes.
 const REACTION_S: (f64, f64) = (1.0, 120.0);
 
 /// From one click to the next, in seconds.
-const CLICK_S: (f64, f64) = (1.0, 6.0);
+const CLICK_S: (f64, f64) = (2.0, 15.0);
 
 /// Sections opened in one look, and pages opened in each.
 const SECTIONS_MAX: usize = 2;
