@@ -39,5 +39,9 @@ pub use shell::{content_security_policy, shell};
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
+    // Without it a page that dies says no more than "unreachable".
+    std::panic::set_hook(Box::new(|panic| {
+        leptos::leptos_dom::logging::console_error(&panic.to_string());
+    }));
     leptos::mount::hydrate_body(App);
 }

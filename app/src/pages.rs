@@ -31,10 +31,9 @@ impl Page {
         }
     }
 
-    /// The page at a path; whatever follows a `?` is its own affair.
+    /// The page at a path.
     #[must_use]
     pub fn at(path: &str) -> Option<Self> {
-        let path = path.split('?').next().unwrap_or_default();
         Self::ALL.into_iter().find(|page| page.path() == path)
     }
 
@@ -44,11 +43,8 @@ impl Page {
     pub fn asked() -> Option<Self> {
         use leptos::prelude::use_context;
         use leptos_router::location::RequestUrl;
-        Self::at(
-            use_context::<RequestUrl>()
-                .as_ref()
-                .map_or("/", AsRef::as_ref),
-        )
+        let url = use_context::<RequestUrl>().unwrap_or_default();
+        Self::at(url.parse().ok()?.path())
     }
 
     /// The page that was asked for.
@@ -83,10 +79,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_found_by_their_path_alone() {
+    fn pages_are_found_by_their_path() {
         assert_eq!(Page::at("/"), Some(Page::Overview));
-        assert_eq!(Page::at("/?user=a"), Some(Page::Overview));
         assert_eq!(Page::at("/nothing"), None);
         assert_eq!(Page::at(""), None);
+    }
+
+    #[cfg(feature = "ssr")]
+    #[test]
+    fn the_server_finds_the_page_whatever_is_asked_of_it() {
+        use leptos::prelude::{Owner, provide_context};
+        use leptos_router::location::RequestUrl;
+        let asked = |url: &str| {
+            Owner::new_root(None).with(|| {
+                provide_context(RequestUrl::new(url));
+                Page::asked()
+            })
+        };
+        assert_eq!(asked("http://leptos.dev/?user=a"), Some(Page::Overview));
+        assert_eq!(asked("/"), Some(Page::Overview));
+        assert_eq!(asked("http://leptos.dev/nothing"), None);
     }
 }

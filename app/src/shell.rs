@@ -13,6 +13,7 @@ const REFRESH_SECONDS: &str = "5";
 /// The document.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     let title = Page::asked().map_or("No such page", Page::title);
+    let title = format!("{title} · Spillway");
     let style = format!("/{}/{}.css", options.site_pkg_dir, options.output_name);
     view! {
         <!DOCTYPE html>
@@ -23,7 +24,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="color-scheme" content="light dark"/>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
                 <link rel="stylesheet" href=style/>
-                <title>{title} " · Spillway"</title>
+                <title>{title}</title>
                 <noscript>
                     <meta http-equiv="refresh" content=REFRESH_SECONDS/>
                 </noscript>
@@ -34,9 +35,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <App/>
                 <noscript>
                     <p class="no-script">
-                        "JavaScript is off: this page asks again every "
-                        {REFRESH_SECONDS}
-                        " seconds."
+                        {format!("JavaScript is off: this page asks again every {REFRESH_SECONDS} s.")}
                     </p>
                 </noscript>
             </body>
