@@ -25,10 +25,6 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 
 .PHONY: bench
 bench: setup ## Measure the engine against its peers, in one run
-	@$(with) cargo bench --package spillway
-
-.PHONY: bench
-bench: setup ## Measure what the engine's decisions cost
 	@$(with) cargo bench --package spillway --bench '*'
 
 .PHONY: lint
