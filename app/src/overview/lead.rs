@@ -187,11 +187,13 @@ fn explain(worst: &Out<'_>, state: &State) -> Vec<Part> {
     let mut parts = vec![Part::Text(used)];
     if let Some(frees_at) = &worst.layer.frees_at {
         let wait = crate::instant::ms_between(&state.as_of, frees_at)
-            .map(|ms| format!(" (in {})", crate::instant::wait(ms)))
+            .map(|ms| format!(" in {},", crate::instant::wait(ms)))
             .unwrap_or_default();
-        parts.push(Part::Text("The next call fits at ".to_owned()));
+        parts.push(Part::Text(format!(
+            "The next call fits by itself{wait} at "
+        )));
         parts.push(Part::At(frees_at.clone()));
-        parts.push(Part::Text(format!("{wait}, by itself. ")));
+        parts.push(Part::Text(". ".to_owned()));
     }
     parts.push(Part::Text(waiting(state)));
     parts
@@ -339,7 +341,7 @@ mod tests {
         assert_eq!(
             said(&lead),
             "ana@contoso.example has used 400 of 400 this hour on graph / onenote. \
-             The next call fits at 14:14:06 (in 11 min), by itself. \
+             The next call fits by itself in 11 min, at 14:14:06. \
              3 foreground calls and 214 of the background wait until there is room; none was refused in the last minute."
         );
     }
@@ -359,7 +361,7 @@ mod tests {
             lead.headline,
             "The app note-bridge is out of quota for graph / onenote."
         );
-        assert!(said(&lead).contains("used 240 of 240 this minute on graph / onenote. The next call fits at 14:03:40 (in 13 s)"));
+        assert!(said(&lead).contains("used 240 of 240 this minute on graph / onenote. The next call fits by itself in 13 s, at 14:03:40."));
     }
 
     #[test]

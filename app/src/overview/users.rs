@@ -16,21 +16,18 @@ pub const SHOWN: usize = 10;
 /// equally close don't change places with every call.
 const STEP_PERMILLE: u32 = 50;
 
-/// The users closest to a limit, closest first (in steps of [`STEP_PERMILLE`], equals by
-/// name), at most [`SHOWN`].
+/// The users closest to a limit, at most [`SHOWN`], closest first in steps of
+/// [`STEP_PERMILLE`] and equals by name. `budgets` come [in order](crate::live::State::sort).
 #[must_use]
 pub fn closest(budgets: &[Budget]) -> Vec<&Budget> {
-    let mut users: Vec<_> = budgets
-        .iter()
-        .filter(|it| it.scope == Scope::User)
-        .collect();
+    let users = budgets.iter().filter(|it| it.scope == Scope::User);
+    let mut users: Vec<_> = users.take(SHOWN).collect();
     users.sort_by(|a, b| {
         let step = |it: &Budget| it.closeness_permille() / STEP_PERMILLE;
         step(b)
             .cmp(&step(a))
             .then_with(|| (&a.user, &a.tenant, &a.app).cmp(&(&b.user, &b.tenant, &b.app)))
     });
-    users.truncate(SHOWN);
     users
 }
 
