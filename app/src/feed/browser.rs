@@ -63,6 +63,8 @@ fn now_ms() -> u64 {
     js_sys::Date::now() as u64
 }
 
+type Handler = Closure<dyn Fn(Event)>;
+
 /// Owns the connection.
 pub struct Listener {
     feed: Feed,
@@ -72,7 +74,7 @@ pub struct Listener {
     synced: Cell<bool>,
     source: RefCell<Option<EventSource>>,
     /// What the stream calls; kept for the page's life, as each new stream needs them.
-    handlers: OnceCell<Vec<(&'static str, Closure<dyn Fn(Event)>)>>,
+    handlers: OnceCell<Vec<(&'static str, Handler)>>,
     next: Cell<Option<TimeoutHandle>>,
     attempt: Cell<u32>,
     ticked_ms: Cell<u64>,
@@ -258,10 +260,7 @@ impl Listener {
     }
 }
 
-fn handler(
-    listener: &Rc<Listener>,
-    handle: impl Fn(&Rc<Listener>, Event) + 'static,
-) -> Closure<dyn Fn(Event)> {
+fn handler(listener: &Rc<Listener>, handle: impl Fn(&Rc<Listener>, Event) + 'static) -> Handler {
     let listener = Rc::clone(listener);
     Closure::new(move |event| handle(&listener, event))
 }

@@ -1,49 +1,37 @@
-//! The geometry of a gauge: an arc of 240° open at the bottom, drawn with SVG path data.
-//! Numbers only; nothing here knows what is measured.
+//! The geometry of a gauge: an arc of 240° open at the bottom, within `0 0 120 98`.
+//!
+//! The arc itself never changes. What is drawn of it is said in dashes along its length,
+//! and a tick is one line turned about the centre, so that nothing here needs a sine and
+//! a browser can move from one state to the next.
 
-/// The drawing area: `viewBox="0 0 120 98"`, the arc's centre and radius in it.
-pub const CENTRE: (f64, f64) = (60.0, 58.0);
-/// The radius of the arc's middle line.
-pub const RADIUS: f64 = 44.0;
-const START_DEGREES: f64 = 150.0;
-const SPAN_DEGREES: f64 = 240.0;
+/// Path data of the whole arc: radius 44 about 60, 58, from 150° to 390°.
+pub const TRACK: &str = "M21.89 80A44 44 0 1 1 98.11 80";
 
-/// The arc between two fractions of the scale (kept within 0 and 1); empty for nothing.
+/// How long the arc counts as, so that dashes are per mille of the limit.
+pub const LENGTH: &str = "1000";
+
+/// Path data of a tick at the beginning of the scale, to be turned; see [`turn`].
+pub const TICK: &str = "M27.09 77L16.7 83";
+
+const SPAN_DEGREES: u32 = 240;
+
+/// The dashes that draw the arc from one per mille of it to another (both at most 1000);
+/// `None` where nothing is to be drawn: round ends would make a dot of it.
 #[must_use]
-pub fn path(from: f64, to: f64) -> String {
-    let (from, to) = (clamp(from), clamp(to));
-    if to <= from {
-        return String::new();
-    }
-    let (start, end) = (point(RADIUS, from), point(RADIUS, to));
-    let large = u8::from((to - from) * SPAN_DEGREES > 180.0);
-    format!(
-        "M{:.2} {:.2}A{RADIUS} {RADIUS} 0 {large} 1 {:.2} {:.2}",
-        start.0, start.1, end.0, end.1
-    )
+pub fn dashes(from: u32, to: u32) -> Option<String> {
+    let (from, to) = (from.min(1000), to.min(1000));
+    let length = to.checked_sub(from).filter(|length| *length > 0)?;
+    Some(match from {
+        0 => format!("{length} 2000"),
+        _ => format!("0 {from} {length} 2000"),
+    })
 }
 
-/// A line across the scale at `fraction` of it, from radius `inner` to radius `outer`.
+/// How far a tick is turned that stands at so many per mille of the scale.
 #[must_use]
-pub fn tick(fraction: f64, inner: f64, outer: f64) -> String {
-    let (from, to) = (point(inner, fraction), point(outer, fraction));
-    format!("M{:.2} {:.2}L{:.2} {:.2}", from.0, from.1, to.0, to.1)
-}
-
-fn point(radius: f64, fraction: f64) -> (f64, f64) {
-    let angle = (START_DEGREES + SPAN_DEGREES * clamp(fraction)).to_radians();
-    (
-        CENTRE.0 + radius * angle.cos(),
-        CENTRE.1 + radius * angle.sin(),
-    )
-}
-
-fn clamp(fraction: f64) -> f64 {
-    if fraction.is_finite() {
-        fraction.clamp(0.0, 1.0)
-    } else {
-        0.0
-    }
+pub fn turn(permille: u32) -> String {
+    let tenths = permille.min(1000) * SPAN_DEGREES / 100;
+    format!("rotate({}.{} 60 58)", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -51,23 +39,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_draws_nothing_and_all_draws_to_the_end() {
-        assert_eq!(path(0.0, 0.0), "");
-        assert_eq!(path(0.5, 0.4), "");
-        assert_eq!(path(0.0, 1.0), "M21.89 80.00A44 44 0 1 1 98.11 80.00");
+    fn dashes_begin_where_the_other_lane_ends() {
+        assert_eq!(dashes(0, 376).as_deref(), Some("376 2000"));
+        assert_eq!(dashes(376, 860).as_deref(), Some("0 376 484 2000"));
+        assert_eq!(dashes(0, 4_000).as_deref(), Some("1000 2000"));
     }
 
     #[test]
-    fn half_ends_at_the_top_on_the_short_side() {
-        assert_eq!(path(0.0, 0.5), "M21.89 80.00A44 44 0 0 1 60.00 14.00");
-        assert_eq!(path(0.5, 1.0), "M60.00 14.00A44 44 0 0 1 98.11 80.00");
-        assert_eq!(tick(0.5, 38.0, 50.0), "M60.00 20.00L60.00 8.00");
+    fn nothing_draws_nothing() {
+        assert_eq!(dashes(0, 0), None);
+        assert_eq!(dashes(300, 300), None);
+        assert_eq!(dashes(1_000, 1_500), None);
     }
 
     #[test]
-    fn more_than_all_or_no_number_stays_on_the_scale() {
-        assert_eq!(path(0.0, 7.5), path(0.0, 1.0));
-        assert_eq!(path(0.0, f64::NAN), "");
-        assert_eq!(path(-3.0, -1.0), "");
+    fn half_of_the_scale_is_at_the_top() {
+        assert_eq!(turn(500), "rotate(120.0 60 58)");
+        assert_eq!(turn(333), "rotate(79.9 60 58)");
     }
 }

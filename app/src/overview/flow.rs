@@ -52,10 +52,8 @@ pub fn flow(recent: &[Second]) -> Flow {
 fn series(name: &str, recent: &[Second], of: fn(&Second) -> u32) -> Series {
     let values: Vec<u32> = recent.iter().map(of).collect();
     let last = &values[values.len().saturating_sub(MEAN_OVER_SECONDS)..];
-    let mean = format!(
-        "{:.1}",
-        f64::from(last.iter().sum::<u32>()) / last.len().max(1) as f64
-    );
+    let sum = last.iter().map(|value| u64::from(*value)).sum::<u64>();
+    let mean = tenths(sum * 10 / last.len().max(1) as u64);
     let most = values.iter().max().copied().unwrap_or(0);
     let line = points(&values, most);
     let start = line.split(',').next().unwrap_or("0");
@@ -73,21 +71,25 @@ fn series(name: &str, recent: &[Second], of: fn(&Second) -> u32) -> Series {
 
 /// The newest value at the right edge, a minute across, the most at the top.
 fn points(values: &[u32], most: u32) -> String {
-    let step = 160.0 / (RECENT_SECONDS - 1) as f64;
-    let scale = 32.0 / f64::from(most.max(1));
-    let from = 160.0 - step * values.len().saturating_sub(1) as f64;
-    values
-        .iter()
-        .enumerate()
-        .map(|(at, value)| {
-            format!(
-                "{:.1},{:.1}",
-                (from + step * at as f64).max(0.0),
-                35.0 - scale * f64::from(*value)
-            )
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let seconds = RECENT_SECONDS - 1;
+    let most = u64::from(most.max(1));
+    let points = values.iter().rev().take(RECENT_SECONDS).enumerate();
+    let points = points.map(|(ago, value)| {
+        let x = 1600 * (seconds - ago) / seconds;
+        format!(
+            "{},{}",
+            tenths(x as u64),
+            tenths(350 - 320 * u64::from(*value) / most)
+        )
+    });
+    let mut points: Vec<_> = points.collect();
+    points.reverse();
+    points.join(" ")
+}
+
+/// `97` as `9.7`.
+fn tenths(number: u64) -> String {
+    format!("{}.{}", number / 10, number % 10)
 }
 
 fn table(recent: &[Second]) -> Vec<(String, [u32; 3])> {

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::arc;
 use super::icon::{Icon, Sign};
-use super::wording::{Zone, background_cap, count, layer_name, layer_unit, period};
+use super::wording::{Zone, background_cap, count, layer_name, layer_unit, period, permille};
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
@@ -31,11 +31,11 @@ pub struct Drawing {
     pub limit: u32,
     /// `688 of 800`.
     pub of: String,
-    /// Path data of the background's arc.
-    pub background: String,
-    /// Path data of the foreground's arc, which goes on from there.
-    pub foreground: String,
-    /// Path data of the tick at the background's share.
+    /// The dashes of the background's arc, if it has one.
+    pub background: Option<String>,
+    /// The dashes of the foreground's arc, which goes on from there.
+    pub foreground: Option<String>,
+    /// How far the tick at the background's share is turned.
     pub share: String,
     /// What stands under the arc.
     pub caption: String,
@@ -46,7 +46,7 @@ pub struct Drawing {
 /// Works out what a gauge shows of `layer` at `as_of`.
 #[must_use]
 pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
-    let of_limit = |number: u32| f64::from(number) / f64::from(layer.limit.max(1));
+    let background = permille(layer.used_background, layer.limit);
     let zone = Zone::of(layer);
     let of = format!("{} of {}", count(layer.used), count(layer.limit));
     let caption = caption(layer, zone, as_of);
@@ -65,9 +65,9 @@ pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
         used_background: layer.used_background,
         limit: layer.limit,
         of,
-        background: arc::path(0.0, of_limit(layer.used_background)),
-        foreground: arc::path(of_limit(layer.used_background), of_limit(layer.used)),
-        share: arc::tick(f64::from(layer.share_permille) / 1000.0, 38.0, 50.0),
+        background: arc::dashes(0, background),
+        foreground: arc::dashes(background, layer.used_permille()),
+        share: arc::turn(u32::from(layer.share_permille)),
         caption,
         text,
     }
@@ -116,10 +116,10 @@ pub fn Gauge(
             data-background=get(|it| it.used_background.to_string())
         >
             <svg viewBox="0 0 120 98" aria-hidden="true">
-                <path class="track" d=arc::path(0.0, 1.0)></path>
-                <path class="fore" d=get(|it| it.foreground.clone())></path>
-                <path class="back" d=get(|it| it.background.clone())></path>
-                <path class="share" d=get(|it| it.share.clone())></path>
+                <path class="track" d=arc::TRACK></path>
+                <Arc class="fore" dashes=Signal::derive(move || drawing.with(|it| it.foreground.clone()))/>
+                <Arc class="back" dashes=Signal::derive(move || drawing.with(|it| it.background.clone()))/>
+                <path class="share" d=arc::TICK transform=get(|it| it.share.clone())></path>
                 <text class="percent" x="60" y="59">
                     {get(|it| it.percent.to_string())}
                     <tspan class="unit" dx="1">"%"</tspan>
@@ -131,6 +131,21 @@ pub fn Gauge(
                 {caption}
             </div>
         </div>
+    }
+    .erase()
+}
+
+/// One lane's part of the arc.
+#[component]
+fn Arc(class: &'static str, dashes: Signal<Option<String>>) -> impl IntoView {
+    view! {
+        <path
+            class=class
+            class:none=move || dashes.with(Option::is_none)
+            d=arc::TRACK
+            pathLength=arc::LENGTH
+            stroke-dasharray=move || dashes.get().unwrap_or_default()
+        ></path>
     }
     .erase()
 }
@@ -180,8 +195,8 @@ mod tests {
             drawing.text,
             "688 of 800 this hour, 301 of them background, whose share is 400. Near"
         );
-        assert_eq!(drawing.foreground, arc::path(301.0 / 800.0, 0.86));
-        assert_eq!(drawing.background, arc::path(0.0, 301.0 / 800.0));
+        assert_eq!(drawing.foreground, arc::dashes(376, 860));
+        assert_eq!(drawing.background, arc::dashes(0, 376));
     }
 
     #[test]

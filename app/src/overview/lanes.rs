@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::wording::{background_cap, count, layer_name};
+use super::wording::{background_cap, count, layer_name, permille};
 use crate::erase::Erase;
 use crate::instant;
 use crate::live::{Budget, Lane, Lanes, Layer, Scope};
@@ -36,17 +36,13 @@ pub fn bars(budgets: &[Budget]) -> Vec<Bar> {
 }
 
 fn bar(layer: &Layer) -> Bar {
-    let limit = layer.limit.max(1);
     let background = layer.used_background.min(layer.used);
-    let permille = |part: u32| {
-        let part = u64::from(part.min(limit)) * 1000 / u64::from(limit);
-        u32::try_from(part).unwrap_or(1000)
-    };
+    let width = permille(background, layer.limit);
     let cap = background_cap(layer);
     Bar {
         name: layer_name(layer),
-        background: permille(background),
-        foreground: permille(layer.used) - permille(background),
+        background: width,
+        foreground: permille(layer.used, layer.limit) - width,
         share: u32::from(layer.share_permille),
         background_text: format!("Background {} of its {}", count(background), count(cap)),
         foreground_text: format!("Foreground {}", count(layer.used - background)),

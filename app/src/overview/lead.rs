@@ -178,12 +178,15 @@ fn users_headline(out: u64, near: u64) -> String {
 }
 
 fn explain(worst: &Out<'_>, state: &State) -> Vec<Part> {
-    let used = format!(
-        "{} has used {} on {}. ",
-        name(worst.budget),
-        usage(worst.layer),
-        worst.place,
-    );
+    let used = usage(worst.layer);
+    let used = match worst.budget.scope {
+        Scope::User => format!(
+            "{} has used {used} on {}. ",
+            name(worst.budget),
+            worst.place
+        ),
+        _ => format!("It has used {used}. "),
+    };
     let mut parts = vec![Part::Text(used)];
     if let Some(frees_at) = &worst.layer.frees_at {
         let wait = crate::instant::ms_between(&state.as_of, frees_at)
@@ -361,7 +364,9 @@ mod tests {
             lead.headline,
             "The app note-bridge is out of quota for graph / onenote."
         );
-        assert!(said(&lead).contains("used 240 of 240 this minute on graph / onenote. The next call fits by itself in 13 s, at 14:03:40."));
+        assert!(said(&lead).contains(
+            "It has used 240 of 240 this minute. The next call fits by itself in 13 s, at 14:03:40."
+        ));
     }
 
     #[test]

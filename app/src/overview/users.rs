@@ -12,23 +12,28 @@ use crate::time::{Apart, At};
 /// How many users the overview lists.
 pub const SHOWN: usize = 10;
 
-/// Closeness is ranked in steps of this many per mille, so that two users who are about
-/// equally close don't change places with every call.
-const STEP_PERMILLE: u32 = 50;
+/// The list is put in order so often: more, and rows would dance under the eye.
+const ORDER_EVERY_MS: i64 = 2_000;
 
-/// The users closest to a limit, at most [`SHOWN`], closest first in steps of
-/// [`STEP_PERMILLE`] and equals by name. `budgets` come [in order](crate::live::State::sort).
+/// The users closest to a limit, closest first, at most [`SHOWN`]. `budgets` come
+/// [in order](crate::live::State::sort).
 #[must_use]
-pub fn closest(budgets: &[Budget]) -> Vec<&Budget> {
+pub fn closest(budgets: &[Budget]) -> Vec<BudgetKey> {
     let users = budgets.iter().filter(|it| it.scope == Scope::User);
-    let mut users: Vec<_> = users.take(SHOWN).collect();
-    users.sort_by(|a, b| {
-        let step = |it: &Budget| it.closeness_permille() / STEP_PERMILLE;
-        step(b)
-            .cmp(&step(a))
-            .then_with(|| (&a.user, &a.tenant, &a.app).cmp(&(&b.user, &b.tenant, &b.app)))
-    });
-    users
+    users.take(SHOWN).map(Budget::key).collect()
+}
+
+/// The users closest to a limit, put in order anew every [`ORDER_EVERY_MS`] and whenever
+/// one comes or goes.
+pub fn ranked(workload: Memo<Workload>, as_of: Memo<String>) -> Memo<Vec<BudgetKey>> {
+    let beat =
+        Memo::new(move |_| as_of.with(|at| instant::unix_ms(at).map(|ms| ms / ORDER_EVERY_MS)));
+    let number = Memo::new(move |_| workload.with(|it| it.budgets.len()));
+    Memo::new(move |_| {
+        beat.track();
+        number.track();
+        workload.with_untracked(|it| closest(&it.budgets))
+    })
 }
 
 /// What a row shows.
@@ -121,21 +126,15 @@ fn held_background(budget: &Budget) -> Option<String> {
 pub fn UserTable(
     /// The workload whose users are listed.
     workload: Memo<Workload>,
+    /// Which of them, in which order.
+    ranked: Memo<Vec<BudgetKey>>,
     /// When that was true.
     as_of: Memo<String>,
 ) -> impl IntoView {
     let (held, hold) = signal(false);
-    let order = Memo::new(move |before: Option<&Vec<BudgetKey>>| {
-        let now = workload.with(|it| {
-            closest(&it.budgets)
-                .into_iter()
-                .map(Budget::key)
-                .collect::<Vec<_>>()
-        });
-        match before {
-            Some(before) if held.get() => keep_order(before, &now),
-            _ => now,
-        }
+    let order = Memo::new(move |before: Option<&Vec<BudgetKey>>| match before {
+        Some(before) if held.get() => ranked.with(|now| keep_order(before, now)),
+        _ => ranked.get(),
     });
     let more = move || {
         let (shown, users) = (order.with(Vec::len) as u64, workload.with(|it| it.users));
@@ -240,14 +239,12 @@ mod tests {
     fn rows() -> Vec<Row> {
         let state = overview();
         let budgets = &state.upstreams[0].workloads[0].budgets;
-        closest(budgets)
-            .into_iter()
-            .map(|it| row(it, AS_OF))
-            .collect()
+        let users = budgets.iter().filter(|it| it.scope == Scope::User);
+        users.map(|it| row(it, AS_OF)).collect()
     }
 
     #[test]
-    fn the_closest_come_first_and_equals_by_name() {
+    fn the_closest_come_first_and_only_so_many() {
         let users: Vec<_> = rows().into_iter().map(|row| row.user).collect();
         assert_eq!(
             users[..3],
@@ -257,15 +254,12 @@ mod tests {
                 "li.wei@fabrikam.example"
             ]
         );
-        let twins = [
-            budget("b@x", onenote((61, 0), (0, 0), (0, 0))),
-            budget("a@x", onenote((60, 0), (0, 0), (0, 0))),
-        ];
-        let order: Vec<_> = closest(&twins)
-            .into_iter()
-            .map(|it| it.user.as_str())
-            .collect();
-        assert_eq!(order, ["a@x", "b@x"]);
+        let crowd = (0..30).map(|n| budget(&format!("u{n}@x"), onenote((n, 0), (0, 0), (0, 0))));
+        let crowd = super::super::fixture::state(crowd.collect());
+        assert_eq!(
+            closest(&crowd.upstreams[0].workloads[0].budgets).len(),
+            SHOWN
+        );
     }
 
     #[test]

@@ -53,6 +53,12 @@ impl Zone {
             Self::Full => "Full",
         }
     }
+
+    /// The word within a sentence.
+    #[must_use]
+    pub fn small_word(self) -> &'static str {
+        self.class()
+    }
 }
 
 /// `1204` as `1,204`.
@@ -82,11 +88,11 @@ pub fn layer_name(layer: &Layer) -> String {
     match (layer.dimension, layer.window_ms) {
         (Dimension::Concurrency, _) => "In flight".to_owned(),
         (Dimension::Rate, Some(window_ms)) => {
-            let name = window(window_ms);
-            let mut letters = name.chars();
-            letters.next().map_or_else(String::new, |first| {
-                first.to_uppercase().chain(letters).collect()
-            })
+            let mut name = window(window_ms);
+            if let Some(first) = name.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            name
         }
         (Dimension::Rate, None) => "Rate".to_owned(),
     }
@@ -96,10 +102,11 @@ pub fn layer_name(layer: &Layer) -> String {
 #[must_use]
 pub fn layer_unit(layer: &Layer) -> String {
     match (layer.dimension, layer.window_ms) {
-        (Dimension::Rate, Some(window_ms)) if window_ms < 120_000 => {
-            format!("{} s window", window_ms as f64 / 1000.0)
-        }
-        (Dimension::Rate, Some(window_ms)) => format!("{} min window", window_ms / 60_000),
+        (Dimension::Rate, Some(window_ms)) => match window_ms {
+            0..1_000 => format!("{window_ms} ms window"),
+            1_000..120_000 => format!("{} s window", window_ms / 1_000),
+            _ => format!("{} min window", window_ms / 60_000),
+        },
         _ => "calls now".to_owned(),
     }
 }
@@ -136,6 +143,14 @@ pub fn background_cap(layer: &Layer) -> u32 {
     u32::try_from(cap).unwrap_or(u32::MAX).max(1)
 }
 
+/// A part of a limit, per mille, at most 1000.
+#[must_use]
+pub fn permille(part: u32, limit: u32) -> u32 {
+    let limit = limit.max(1);
+    let permille = u64::from(part.min(limit)) * 1000 / u64::from(limit);
+    u32::try_from(permille).unwrap_or(1000)
+}
+
 /// The layer that is fullest; of equals the one with the longest window, as its wait is longest.
 #[must_use]
 pub fn tightest(budget: &Budget) -> Option<&Layer> {
@@ -151,9 +166,10 @@ fn window(ms: u64) -> String {
         60_000 => "minute".to_owned(),
         3_600_000 => "hour".to_owned(),
         86_400_000 => "day".to_owned(),
-        _ if ms % 3_600_000 == 0 => format!("{} hours", ms / 3_600_000),
-        _ if ms % 60_000 == 0 => format!("{} minutes", ms / 60_000),
-        _ => format!("{} seconds", ms as f64 / 1000.0),
+        _ if ms.is_multiple_of(3_600_000) => format!("{} hours", ms / 3_600_000),
+        _ if ms.is_multiple_of(60_000) => format!("{} minutes", ms / 60_000),
+        _ if ms.is_multiple_of(1_000) => format!("{} seconds", ms / 1_000),
+        _ => format!("{ms} ms"),
     }
 }
 

@@ -6,7 +6,7 @@ use super::flow::FlowBlock;
 use super::gauge::Gauge;
 use super::lanes::{LaneTable, LaneUse, bars};
 use super::pill::{Label, Pill};
-use super::users::{UserTable, closest};
+use super::users::{UserTable, ranked};
 use super::wording::{Zone, plural};
 use crate::erase::Erase;
 use crate::feed::Feed;
@@ -31,9 +31,11 @@ pub fn WorkloadCard(
                 .unwrap_or_default()
         })
     });
-    let shared = Memo::new(move |_| workload.with(|it| shared_keys(it)));
+    let shared = Memo::new(move |_| workload.with(shared_keys));
+    let ranked = ranked(workload, as_of);
     let nearest = Memo::new(move |_| {
-        workload.with(|it| closest(&it.budgets).first().map(|it| (*it).clone()))
+        let first = ranked.with(|ranked| ranked.first().cloned())?;
+        workload.with(|it| it.budgets.iter().find(|it| it.key() == first).cloned())
     });
     let labels = Memo::new(move |_| workload.with(labels));
     let is_used = Memo::new(move |_| {
@@ -75,7 +77,7 @@ pub fn WorkloadCard(
             </Show>
         </section>
         <Show when=move || has_users.get()>
-            <UserTable workload=workload as_of=as_of/>
+            <UserTable workload=workload ranked=ranked as_of=as_of/>
         </Show>
     }
     .erase()
@@ -178,15 +180,12 @@ fn labels(workload: &Workload) -> Vec<Label> {
     let zone = |it: &Budget| Zone::at(rate_permille(it));
     let mut labels = Vec::new();
     if let Some(worst) = of(false).map(zone).max() {
-        labels.push(Label::zone(
-            worst,
-            format!("App {}", worst.word().to_lowercase()),
-        ));
+        labels.push(Label::zone(worst, format!("App {}", worst.small_word())));
     }
     for level in [Zone::Full, Zone::Near] {
         let number = of(true).filter(|it| zone(it) == level).count() as u64;
         if number > 0 {
-            let word = level.word().to_lowercase();
+            let word = level.small_word();
             labels.push(Label::zone(
                 level,
                 format!("{} {word}", plural(number, "user")),
