@@ -32,8 +32,8 @@ const URL: &str = "/api/v1/live";
 /// How often ages are counted: often enough for one decimal to move.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How much later than announced another tab's attempt may start before this one makes
-/// its own: timers of hidden tabs are slowed down.
+/// How long another tab's answer, or its announced attempt, may be overdue before this one
+/// listens for itself: timers of hidden tabs are slowed down.
 const OVERDUE_MS: u64 = 3_000;
 
 /// Starts to listen, for the life of the page.
@@ -78,6 +78,8 @@ pub struct Listener {
     next: Cell<Option<TimeoutHandle>>,
     attempt: Cell<u32>,
     ticked_ms: Cell<u64>,
+    /// Since when an answer of the tab that listens is awaited.
+    asked_ms: Cell<Option<u64>>,
     tabs: OnceCell<Option<Tabs>>,
 }
 
@@ -92,6 +94,7 @@ impl Listener {
             next: Cell::new(None),
             attempt: Cell::new(0),
             ticked_ms: Cell::new(now_ms()),
+            asked_ms: Cell::new(None),
             tabs: OnceCell::new(),
         }
     }
@@ -111,6 +114,7 @@ impl Listener {
             _ if self.leading.get() => {}
             Message::Lost { pause_ms } => self.feed.lost(now_ms(), now_ms() + pause_ms),
             Message::Event { kind, data } => {
+                self.asked_ms.set(None);
                 // What cannot be read here could not be read there either.
                 let _ = self.take(kind, data);
             }
@@ -230,12 +234,26 @@ impl Listener {
         let slept = now_ms.saturating_sub(self.ticked_ms.replace(now_ms)) > SLEPT_AFTER_MS;
         self.feed.tick(now_ms);
         let connection = self.feed.connection.get_untracked();
+        let dead = connection.is_dead(now_ms);
         let overdue = matches!(connection.line, Line::Lost { retry_at_ms, .. } if now_ms > retry_at_ms + OVERDUE_MS);
         match self.leading.get() {
-            true if connection.is_dead(now_ms) => self.fail(),
-            false if connection.is_dead(now_ms) || overdue => self.lead(),
             _ if slept => self.check(),
+            // An attempt that is being made has its own end.
+            true if dead && self.synced.get() => self.fail(),
+            false if dead || overdue => self.ask(),
             _ => {}
+        }
+    }
+
+    /// Asks the tab that listens how things are; one that doesn't answer is not waited for.
+    fn ask(self: &Rc<Self>) {
+        match self.asked_ms.get() {
+            None => {
+                self.asked_ms.set(Some(now_ms()));
+                self.tell(Message::Hello);
+            }
+            Some(asked_ms) if now_ms().saturating_sub(asked_ms) > OVERDUE_MS => self.lead(),
+            Some(_) => {}
         }
     }
 
@@ -248,7 +266,7 @@ impl Listener {
         match (self.leading.get(), connection.line) {
             (true, Line::Lost { .. }) => self.connect(),
             (true, _) if silent => self.connect(),
-            (false, _) if silent => self.tell(Message::Hello),
+            (false, _) if silent => self.ask(),
             _ => {}
         }
     }

@@ -89,21 +89,3 @@ fn names_are_text_and_never_markup() {
     let html = rendered(state(vec![super::fixture::budget("<script>@x", layers)]));
     assert!(!html.contains("<script>@x") && html.contains("&lt;script&gt;@x"));
 }
-
-// PREVIEW-BEGIN
-#[test]
-fn preview() {
-    for (name, st) in [("full", overview()), ("empty", state(Vec::new()))] {
-        let body = Owner::new_root(None).with(|| {
-            provide_context::<SharedBackend>(Arc::new(Fixed(st)));
-            provide_context(leptos_router::location::RequestUrl::new("/"));
-            crate::App().to_html()
-        });
-        let html = format!(
-            "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width, initial-scale=1'><link rel=stylesheet href='/work/main/style/main.css'></head><body>{body}</body></html>"
-        );
-        std::fs::create_dir_all("/work/main/target/preview").unwrap();
-        std::fs::write(format!("/work/main/target/preview/{name}.html"), html).unwrap();
-    }
-}
-// PREVIEW-END

@@ -30,8 +30,8 @@ pub fn ranked(workload: Memo<Workload>, as_of: Memo<String>) -> Memo<Vec<BudgetK
         Memo::new(move |_| as_of.with(|at| instant::unix_ms(at).map(|ms| ms / ORDER_EVERY_MS)));
     let number = Memo::new(move |_| workload.with(|it| it.budgets.len()));
     Memo::new(move |_| {
-        beat.track();
-        number.track();
+        // Read, not only tracked: a memo that nobody reads follows nothing.
+        let _ = (beat.get(), number.get());
         workload.with_untracked(|it| closest(&it.budgets))
     })
 }
