@@ -261,8 +261,8 @@ impl Listener {
     fn check(self: &Rc<Self>) {
         let connection = self.feed.connection.get_untracked();
         let silent = connection
-            .age_ms(now_ms())
-            .is_none_or(|age| age >= LATE_AFTER_MS);
+            .heard_ms
+            .is_none_or(|heard_ms| now_ms().saturating_sub(heard_ms) >= LATE_AFTER_MS);
         match (self.leading.get(), connection.line) {
             (true, Line::Lost { .. }) => self.connect(),
             (true, _) if silent => self.connect(),
