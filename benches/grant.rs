@@ -33,6 +33,7 @@ fn engine() -> Engine {
         waiters_max: 10_000,
         lease_ms: 120_000,
         renewals_ms_max: 900_000,
+        probe_ms: 30_000,
     };
     Engine::new(
         settings,

@@ -1,6 +1,8 @@
 //! One budget: the counters of a policy at one scope key, and whether a call fits them.
 
+use crate::breaker::{Breaker, Refusing};
 use crate::call::{Call, Lane, PerLane, Scope};
+use crate::decision::Obstacle;
 use crate::policy::{Dimension, Layer, Policy};
 use crate::time::Instant;
 use crate::window::{Landed, Window};
@@ -52,12 +54,14 @@ pub(crate) struct Assumed {
     pub(crate) lease_ms: u64,
     /// How long running calls of this workload usually take.
     pub(crate) hold_ms_median: u64,
+    /// For how long a probe may run.
+    pub(crate) probe_ms: u64,
 }
 
-/// Why a call does not fit a layer, and when it would.
+/// Why a call does not fit a budget, and when it would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
-    pub(crate) dimension: Dimension,
+    pub(crate) obstacle: Obstacle,
     /// When it fits, if only time passes; an estimate unless `exact`.
     pub(crate) at: Instant,
     pub(crate) exact: bool,
@@ -73,6 +77,8 @@ pub(crate) struct Budget {
     running: Running,
     /// One for each rate layer at the key's scope, in the policy's order.
     windows: Vec<Window>,
+    /// What the upstream said of it; none where it has nothing to say.
+    breaker: Option<Box<Breaker>>,
     /// Whether it changed since it was last recorded.
     pub(crate) changed: bool,
 }
@@ -90,6 +96,7 @@ impl Budget {
             key,
             running: Running::default(),
             windows,
+            breaker: None,
             changed: false,
         }
     }
@@ -102,6 +109,39 @@ impl Budget {
         self.windows
             .iter_mut()
             .for_each(|window| window.advance(now));
+        if let Some(breaker) = &mut self.breaker {
+            breaker.advance(now);
+            self.breaker.take_if(|breaker| breaker.is_idle());
+        }
+    }
+
+    /// What the upstream said of it.
+    pub(crate) fn breaker(&self) -> Option<&Breaker> {
+        self.breaker.as_deref()
+    }
+
+    /// Takes over what was written down.
+    pub(crate) fn restore_breaker(&mut self, breaker: Option<Breaker>) {
+        self.breaker = breaker.map(Box::new);
+    }
+
+    /// Tells its breaker something, and what came of it; it is made where it is needed.
+    pub(crate) fn tell<T>(&mut self, telling: impl FnOnce(&mut Breaker) -> T) -> T {
+        let before = self.breaker.as_deref().cloned().unwrap_or_default();
+        let mut breaker = before.clone();
+        let told = telling(&mut breaker);
+        self.changed |= breaker != before;
+        self.breaker = (!breaker.is_idle()).then(|| Box::new(breaker));
+        told
+    }
+
+    /// As many calls in flight end a recovery: all that may be.
+    pub(crate) fn calls_max(&self, policy: &Policy) -> u32 {
+        let limits = policy.layers_at(self.key.scope);
+        let concurrent = limits
+            .filter(|layer| layer.dimension() == Dimension::Concurrency)
+            .map(Layer::limit);
+        concurrent.min().unwrap_or(crate::breaker::RAMP_CALLS_MAX)
     }
 
     /// This budget, brought up to `now`.
@@ -113,6 +153,7 @@ impl Budget {
     /// Whether it equals a fresh one, and may be forgotten.
     pub(crate) fn is_idle(&self) -> bool {
         self.running.calls.total() == 0
+            && self.breaker.is_none()
             && self
                 .windows
                 .iter()
@@ -140,7 +181,7 @@ impl Budget {
         self.changed = true;
     }
 
-    /// The layer that keeps `call` waiting longest, if any does.
+    /// What keeps `call` waiting longest, if anything does.
     pub(crate) fn shortage(
         &self,
         policy: &Policy,
@@ -148,7 +189,7 @@ impl Budget {
         now: Instant,
         assumed: Assumed,
     ) -> Option<Shortage> {
-        let shortages = self.counted(policy).filter_map(|(layer, window)| {
+        let short = self.counted(policy).filter_map(|(layer, window)| {
             let room = Room {
                 layer,
                 window,
@@ -158,7 +199,30 @@ impl Budget {
             };
             room.shortage(call, policy.cap(layer, Lane::Background))
         });
-        shortages.reduce(Shortage::and)
+        short
+            .chain(self.stopped(call, now, assumed))
+            .reduce(Shortage::and)
+    }
+
+    /// Why its breaker keeps `call` waiting.
+    fn stopped(&self, call: &Call, now: Instant, assumed: Assumed) -> Option<Shortage> {
+        let running = self.running.calls.total();
+        let Refusing { at, exact, soft } =
+            self.breaker()?
+                .refusing(now, call.lane, running, assumed.probe_ms)?;
+        let obstacle = if soft {
+            Obstacle::Soft
+        } else {
+            Obstacle::Breaker
+        };
+        let earliest = if exact { at } else { now };
+        Some(Shortage {
+            obstacle,
+            at,
+            exact,
+            earliest,
+            share: soft,
+        })
     }
 
     /// Each layer with the window that counts for it.
@@ -264,11 +328,11 @@ impl Room<'_> {
     }
 
     fn counted_out(&self, over: u64, over_share: u64) -> Shortage {
-        let dimension = self.layer.dimension();
+        let obstacle = Obstacle::Layer(self.layer.dimension());
         let hold_ms = self.assumed.hold_ms_median.max(1);
         let share = over_share > 0;
         let inexact = |span_ms| Shortage {
-            dimension,
+            obstacle,
             at: self.now.plus_ms(hold_ms + span_ms),
             exact: false,
             earliest: self.now.plus_ms(span_ms),
@@ -279,7 +343,7 @@ impl Room<'_> {
         };
         match window.forgets_at(over, over_share) {
             Some(at) => Shortage {
-                dimension,
+                obstacle,
                 at,
                 exact: true,
                 earliest: at,
@@ -292,9 +356,9 @@ impl Room<'_> {
     fn assumed_full(&self) -> Option<Shortage> {
         let lasts_ms = self.window.map_or(self.assumed.lease_ms, Window::span_ms);
         let at = self.assumed.full_at?.plus_ms(lasts_ms);
-        let dimension = self.layer.dimension();
+        let obstacle = Obstacle::Layer(self.layer.dimension());
         (at > self.now).then_some(Shortage {
-            dimension,
+            obstacle,
             at,
             exact: true,
             earliest: at,

@@ -81,6 +81,24 @@ pub struct Busy {
     pub blocked_by: BlockedBy,
 }
 
+/// What of a budget stands in a call's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    Layer(Dimension),
+    Breaker,
+    Soft,
+}
+
+impl Obstacle {
+    pub(crate) const fn at(self, scope: Scope) -> BlockedBy {
+        match self {
+            Self::Layer(dimension) => BlockedBy::Layer { scope, dimension },
+            Self::Breaker => BlockedBy::Breaker { scope },
+            Self::Soft => BlockedBy::Soft { scope },
+        }
+    }
+}
+
 /// What stands in a call's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockedBy {
@@ -91,6 +109,16 @@ pub enum BlockedBy {
         /// Which layer.
         dimension: Dimension,
     },
+    /// A budget's breaker: the upstream throttles or fails.
+    Breaker {
+        /// Whose budget.
+        scope: Scope,
+    },
+    /// A budget's breaker, for background calls only: the upstream reported that little is left.
+    Soft {
+        /// Whose budget.
+        scope: Scope,
+    },
     /// Others that came first.
     Queue,
 }
@@ -99,6 +127,7 @@ impl fmt::Display for BlockedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Layer { scope, dimension } => write!(f, "{scope}/{dimension}"),
+            Self::Breaker { scope } | Self::Soft { scope } => write!(f, "{scope}/breaker"),
             Self::Queue => f.write_str("queue"),
         }
     }

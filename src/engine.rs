@@ -8,7 +8,7 @@ use crate::decision::{
     Answer, BlockedBy, Busy, Ended, Grant, NotRenewed, Refusal, Settled, Ticket,
 };
 use crate::lease::{Held, Lease, Leases};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Place};
 use crate::policy::{Dimension, Policy};
 use crate::queue::{Queue, User};
 use crate::time::Instant;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub lease_ms: u64,
     /// For how long after its grant a permit may be renewed.
     pub renewals_ms_max: u64,
+    /// For how long a breaker's probe may run.
+    pub probe_ms: u64,
 }
 
 /// One workload: its policy and how long its calls take.
@@ -166,7 +168,7 @@ impl Engine {
     pub fn renew(&mut self, now: Instant, permit: Permit) -> Result<Instant, NotRenewed> {
         let now = self.advance(now);
         let lease = self.leases.get(permit).ok_or(NotRenewed::Ended)?;
-        if now.ms_since(lease.granted_at) >= self.settings.renewals_ms_max {
+        if lease.probe || now.ms_since(lease.granted_at) >= self.settings.renewals_ms_max {
             return Err(NotRenewed::TooLong);
         }
         let expires_at = now.plus_ms(self.settings.lease_ms);
@@ -235,20 +237,10 @@ impl Engine {
         scopes.map(|scope| (scope, Key::of(call, scope))).collect()
     }
 
-    /// Charges a lease that was decided before, by a grant or by a record of one.
+    /// Charges a lease that was granted before and written down.
     pub(crate) fn hold(&mut self, lease: Lease) {
-        let mut places = Vec::with_capacity(Scope::ALL.len());
-        for (_, key) in self.keys(&lease.call) {
-            let place = self
-                .ledger
-                .place(&key, &self.workloads[key.workload].policy);
-            if let Some(budget) = self.ledger.at(place) {
-                budget.start(lease.call.lane, lease.call.weight);
-                places.push(place);
-            }
-        }
-        self.next_permit = self.next_permit.max(lease.permit.0 + 1);
-        self.leases.insert(Held { lease, places });
+        let places = self.charge(&lease.call);
+        self.keep(lease, places);
     }
 
     /// Moves the expiry of a lease that is held.
@@ -271,6 +263,7 @@ impl Engine {
             full_at: self.full_at,
             lease_ms: self.settings.lease_ms,
             hold_ms_median,
+            probe_ms: self.settings.probe_ms,
         }
     }
 
@@ -348,15 +341,57 @@ impl Engine {
     }
 
     fn grant(&mut self, call: &Call) -> Grant {
-        let expires_at = self.now.plus_ms(self.settings.lease_ms);
         let permit = Permit(self.next_permit);
-        self.hold(Lease {
-            permit,
-            call: call.clone(),
-            granted_at: self.now,
-            expires_at,
-        });
+        let places = self.charge(call);
+        let mut probe = false;
+        for place in &places {
+            if let Some(budget) = self.ledger.at(*place)
+                && budget.breaker().is_some()
+            {
+                probe |= budget.tell(|breaker| breaker.granted(permit));
+            }
+        }
+        let Settings {
+            lease_ms, probe_ms, ..
+        } = self.settings;
+        let lasts_ms = if probe {
+            probe_ms.min(lease_ms)
+        } else {
+            lease_ms
+        };
+        let expires_at = self.now.plus_ms(lasts_ms);
+        let call = call.clone();
+        self.keep(
+            Lease {
+                permit,
+                call,
+                granted_at: self.now,
+                expires_at,
+                probe,
+            },
+            places,
+        );
         Grant { permit, expires_at }
+    }
+
+    /// Counts `call` as running in all its budgets.
+    fn charge(&mut self, call: &Call) -> Vec<Place> {
+        let mut places = Vec::with_capacity(Scope::ALL.len());
+        for (_, key) in self.keys(call) {
+            let place = self
+                .ledger
+                .place(&key, &self.workloads[key.workload].policy);
+            if let Some(budget) = self.ledger.at(place) {
+                budget.start(call.lane, call.weight);
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    fn keep(&mut self, lease: Lease, places: Vec<Place>) {
+        self.next_permit = self.next_permit.max(lease.permit.0 + 1);
+        self.leases.insert(Held { lease, places });
     }
 
     fn end(&mut self, held: &Held, at: Instant, landed: u32) {
@@ -365,9 +400,17 @@ impl Engine {
             if let Some(budget) = self.ledger.at(*place) {
                 budget.advance(at);
                 budget.end(at, call.lane, call.weight, landed);
+                if budget.breaker().is_some() {
+                    budget.tell(|breaker| breaker.ended(at, held.lease.permit));
+                }
             }
         }
-        if let Some(queue) = self.queues.get_mut(&(call.workload, call.app.clone())) {
+        self.stir(call.workload, &call.app);
+    }
+
+    /// Something changed for those who wait for this app.
+    pub(crate) fn stir(&mut self, workload: usize, app: &str) {
+        if let Some(queue) = self.queues.get_mut(&(workload, app.to_owned())) {
             queue.stirred = true;
         }
     }
@@ -382,14 +425,10 @@ impl Engine {
 }
 
 fn layer_busy(scope: Scope, shortage: Shortage) -> Busy {
-    let blocked_by = BlockedBy::Layer {
-        scope,
-        dimension: shortage.dimension,
-    };
     Busy {
         at: shortage.at,
         exact: shortage.exact,
-        blocked_by,
+        blocked_by: shortage.obstacle.at(scope),
     }
 }
 

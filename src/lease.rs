@@ -25,6 +25,9 @@ pub struct Lease {
     pub granted_at: Instant,
     /// When it ends by itself.
     pub expires_at: Instant,
+    /// Whether it is a breaker's probe: it cannot be renewed.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub probe: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +55,10 @@ impl Leases {
         let held = self.held.remove(&permit)?;
         self.expiries.remove(&(held.lease.expires_at, permit));
         Some(held)
+    }
+
+    pub(crate) fn held(&self, permit: Permit) -> Option<&Held> {
+        self.held.get(&permit)
     }
 
     pub(crate) fn get(&self, permit: Permit) -> Option<&Lease> {

@@ -38,21 +38,26 @@
 //! with the layer that blocks longest. Where running calls stand in the way, that is an
 //! estimate from the recent median of how long calls run, and says so.
 
+mod breaker;
 mod budget;
 mod call;
 mod decision;
 mod engine;
+mod evidence;
 mod lease;
 mod ledger;
 pub mod policy;
 pub mod preset;
 mod queue;
 mod record;
+mod report;
+pub mod signal;
 mod time;
 mod turns;
 mod view;
 mod window;
 
+pub use breaker::{Breaker, Reason, Status, View as BreakerView};
 pub use budget::Key;
 pub use call::{Call, Lane, PerLane, Permit, Scope};
 pub use decision::{Answer, BlockedBy, Busy, Ended, Grant, NotRenewed, Refusal, Settled, Ticket};
@@ -61,6 +66,8 @@ pub use lease::Lease;
 pub use policy::{Dimension, Layer, Policy, Share};
 pub use preset::Preset;
 pub use record::BudgetRecord;
+pub use report::Trip;
+pub use signal::{Named, Remaining, Signal, Verdict};
 pub use time::Instant;
 pub use view::{BudgetView, Cursor, LayerView, WorkloadView};
 pub use window::Landed;

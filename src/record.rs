@@ -1,5 +1,6 @@
 //! What has to survive a restart, as values; where they are written is the driver's concern.
 
+use crate::breaker::Breaker;
 use crate::budget::{Budget, Key};
 use crate::call::Permit;
 use crate::engine::Engine;
@@ -15,6 +16,12 @@ pub struct BudgetRecord {
     pub key: Key,
     /// For each rate layer its window in milliseconds and what counts in it, oldest first.
     pub landed: Vec<(u64, Vec<Landed>)>,
+    /// What the upstream said of it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub breaker: Option<Breaker>,
 }
 
 impl Engine {
@@ -56,9 +63,24 @@ impl Engine {
         Permit(self.next_permit)
     }
 
-    /// Goes on with this number, or a later one that was given out already.
-    pub fn restore_numbering(&mut self, next: Permit) {
+    /// The end of taking over: goes on with this number, or a later one that was given out
+    /// already, and lets others probe what was probed by a call that is no more.
+    pub fn restored(&mut self, next: Permit) {
         self.next_permit = self.next_permit.max(next.0);
+        let now = self.now;
+        for budget in self.ledger.budgets(now) {
+            let probes: Vec<_> = budget
+                .breaker()
+                .into_iter()
+                .flat_map(Breaker::probes)
+                .collect();
+            for probe in probes
+                .into_iter()
+                .filter(|probe| self.leases.get(*probe).is_none())
+            {
+                budget.tell(|breaker| breaker.ended(now, probe));
+            }
+        }
     }
 
     /// Takes over a budget that was written down. To be called before any lease is restored.
@@ -69,6 +91,7 @@ impl Engine {
         let place = self.ledger.place(&record.key, &workload.policy);
         if let Some(budget) = self.ledger.at(place) {
             budget.restore(&record.landed);
+            budget.restore_breaker(record.breaker.clone());
         }
     }
 
@@ -91,9 +114,11 @@ fn record(budget: &Budget) -> BudgetRecord {
     BudgetRecord {
         key: budget.key().clone(),
         landed: budget.landed(),
+        breaker: budget.breaker().cloned(),
     }
 }
 
 fn counts(record: &BudgetRecord) -> bool {
-    record.landed.iter().any(|(_, entries)| !entries.is_empty())
+    let mut windows = record.landed.iter();
+    record.breaker.is_some() || windows.any(|(_, entries)| !entries.is_empty())
 }

@@ -30,6 +30,8 @@ pub struct BudgetView {
     pub closeness_permille: u64,
     /// Its layers, in the policy's order.
     pub layers: Vec<LayerView>,
+    /// What the upstream said of it, or an operator.
+    pub breaker: crate::breaker::View,
 }
 
 /// One layer at one instant.
@@ -144,6 +146,10 @@ impl Look<'_> {
             key: budget.key().clone(),
             closeness_permille,
             layers: self.layers(budget).collect(),
+            breaker: budget
+                .breaker()
+                .map(crate::breaker::Breaker::view)
+                .unwrap_or_default(),
         }
     }
 

@@ -20,6 +20,7 @@ fn engine(policy: Policy) -> Engine {
         waiters_max: 2_000,
         lease_ms: 120_000,
         renewals_ms_max: 900_000,
+        probe_ms: 30_000,
     };
     Engine::new(settings, vec![policy], START)
 }

@@ -22,6 +22,7 @@ fn use_permille(window_ms: u64, limit: u32, latency_ms: u64) -> u64 {
         waiters_max: 10,
         lease_ms: 900_000,
         renewals_ms_max: 900_000,
+        probe_ms: 30_000,
     };
     let start = Instant(1_000_000);
     let mut engine = Engine::new(settings, vec![policy], start);

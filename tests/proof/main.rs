@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use spillway::{Dimension, Layer, Policy, Scope, Share};
+use spillway::{Dimension, Layer, Named, Policy, Scope, Share, Signal, Verdict};
 
 use crate::world::{Step, World};
 
@@ -51,6 +51,38 @@ fn policy() -> impl Strategy<Value = Policy> {
         })
 }
 
+/// Mostly all is well; now and then the upstream throttles, fails, or reports its limit.
+fn signal() -> impl Strategy<Value = Signal> {
+    let verdict = prop_oneof![
+        20 => Just(Verdict::Passed),
+        2 => Just(Verdict::Throttled),
+        1 => Just(Verdict::Outage),
+        1 => Just(Verdict::Final),
+    ];
+    let named = (any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(user, tenant, app)| Named { user, tenant, app })
+        .prop_filter("names somebody", |named| {
+            named.user || named.tenant || named.app
+        });
+    let retry_after_ms = proptest::option::of(1_u64..90_000);
+    let percentage_permille = prop_oneof![30 => Just(None), 1 => (700_u32..1_300).prop_map(Some)];
+    (
+        verdict,
+        retry_after_ms,
+        proptest::option::of(named),
+        percentage_permille,
+    )
+        .prop_map(
+            |(verdict, retry_after_ms, named, percentage_permille)| Signal {
+                verdict,
+                retry_after_ms,
+                named,
+                percentage_permille,
+                remaining: None,
+            },
+        )
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let weight = prop_oneof![6 => Just(1_u32), 3 => 1_u32..6, 2 => 20_u32..90];
     let hold_ms = prop_oneof![2 => Just(0_u64), 1 => 1_u64..100_000];
@@ -77,7 +109,7 @@ fn step() -> impl Strategy<Value = Step> {
     let wait = prop_oneof![4 => 0_u64..40, 2 => 0_u64..2_500, 1 => 0_u64..70_000];
     prop_oneof![
         10 => ask,
-        6 => any::<usize>().prop_map(Step::Complete),
+        6 => (any::<usize>(), signal()).prop_map(|(n, signal)| Step::Complete(n, signal)),
         1 => any::<usize>().prop_map(Step::Refund),
         1 => any::<usize>().prop_map(Step::Crash),
         1 => any::<usize>().prop_map(Step::Renew),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use spillway::{
     Answer, BlockedBy, Call, Ended, Engine, Grant, Instant, Lane, Permit, Policy, Refusal,
-    Settings, Settled, Ticket,
+    Settings, Settled, Signal, Ticket,
 };
 
 use crate::referee::{Referee, Sent};
@@ -22,8 +22,8 @@ pub enum Step {
         hold_ms: u64,
         counted_permille: u64,
     },
-    /// The answer to one of the running calls ends.
-    Complete(usize),
+    /// The answer to one of the running calls ends, and says this.
+    Complete(usize, Signal),
     /// One of the running calls was never written to the wire.
     Refund(usize),
     /// A caller crashes: its call ends upstream by its lease's expiry, unreported.
@@ -47,6 +47,7 @@ const SETTINGS: Settings = Settings {
     waiters_max: 20,
     lease_ms: LEASE_MS,
     renewals_ms_max: 4 * LEASE_MS,
+    probe_ms: LEASE_MS,
 };
 
 pub struct World {
@@ -107,7 +108,10 @@ impl World {
                 };
                 self.ask(call, *hold_ms, *counted_permille);
             }
-            Step::Complete(n) => self.end(*n, |engine, now, permit| engine.complete(now, permit)),
+            Step::Complete(n, signal) => self.end(*n, |engine, now, permit| {
+                engine.report(now, permit, signal);
+                engine.complete(now, permit)
+            }),
             Step::Refund(n) => {
                 if let Some(permit) = self.pick(*n) {
                     assert_eq!(self.engine.refund(self.now, permit), Ended::Landed);
@@ -223,7 +227,6 @@ impl World {
     fn restart(&mut self) {
         self.waiting.clear();
         let mut restarted = Engine::new(SETTINGS, vec![self.policy.clone()], self.now);
-        restarted.restore_numbering(self.engine.next_permit());
         self.engine
             .records(self.now)
             .iter()
@@ -231,6 +234,7 @@ impl World {
         self.engine
             .leases()
             .for_each(|lease| restarted.restore_lease(lease.clone()));
+        restarted.restored(self.engine.next_permit());
         assert_eq!(self.engine.records(self.now), restarted.records(self.now));
         self.engine = restarted;
     }

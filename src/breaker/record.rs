@@ -1,0 +1,201 @@
+//! One kind of trouble of one budget: closed, open, half-open, recovering.
+
+use crate::call::Permit;
+use crate::time::Instant;
+
+/// How long a budget is closed to all after each failure in a row that names no wait:
+/// 1 s, 2 s and 30 s, then doubling to 10 min (engine.md, Signals).
+const COOL_DOWNS_MS: [u64; 8] = [
+    1_000, 2_000, 30_000, 60_000, 120_000, 240_000, 480_000, 600_000,
+];
+
+/// Half-open for so long without a call, a record is closed: nobody cares any more.
+const QUIET_MS: u64 = 600_000;
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub(crate) enum State {
+    #[default]
+    Closed,
+    Open {
+        until: Instant,
+    },
+    HalfOpen {
+        since: Instant,
+        probe: Option<Permit>,
+    },
+    Recovering {
+        /// How many calls may be in flight.
+        calls: u32,
+        /// How many answers of this round came back well.
+        passed: u32,
+    },
+}
+
+/// One kind of trouble of one budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Record {
+    pub(crate) state: State,
+    /// How many trips there were since it was last closed.
+    trips: u32,
+    /// Calls granted before this are echoes.
+    tripped_at: Instant,
+}
+
+/// What a record says of a call that wants to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    Pass,
+    /// It may go as the only one, and its answer decides.
+    Probe,
+    /// Not before this instant; an estimate unless `exact`.
+    Wait {
+        at: Instant,
+        exact: bool,
+    },
+}
+
+impl Record {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    pub(crate) fn advance(&mut self, now: Instant) {
+        if let State::Open { until } = self.state
+            && until <= now
+        {
+            self.state = State::HalfOpen {
+                since: until,
+                probe: None,
+            };
+        }
+        if let State::HalfOpen { since, probe: None } = self.state
+            && since.plus_ms(QUIET_MS) <= now
+        {
+            *self = Self::default();
+        }
+    }
+
+    /// Whether a call may go now, with `running` calls of this budget in flight.
+    pub(super) fn gate(&self, now: Instant, running: u64, probe_ms: u64) -> Gate {
+        match self.state {
+            State::Closed => Gate::Pass,
+            State::Open { until } => Gate::Wait {
+                at: until,
+                exact: true,
+            },
+            State::HalfOpen { probe: None, .. } => Gate::Probe,
+            State::HalfOpen { probe: Some(_), .. } => Gate::Wait {
+                at: now.plus_ms(probe_ms),
+                exact: false,
+            },
+            State::Recovering { calls, .. } if running < u64::from(calls) => Gate::Pass,
+            State::Recovering { .. } => Gate::Wait {
+                at: now.plus_ms(1),
+                exact: false,
+            },
+        }
+    }
+
+    /// A call was granted: if the record is half-open, it is the probe.
+    pub(super) fn take_probe(&mut self, permit: Permit) -> bool {
+        match &mut self.state {
+            State::HalfOpen {
+                probe: probe @ None,
+                ..
+            } => {
+                *probe = Some(permit);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The probe ended without a verdict: the next call may be it.
+    pub(super) fn release(&mut self, permit: Permit, now: Instant) {
+        if self.is_probed_by(permit) {
+            self.state = State::HalfOpen {
+                since: now,
+                probe: None,
+            };
+        }
+    }
+
+    pub(super) fn is_probed_by(&self, permit: Permit) -> bool {
+        matches!(self.state, State::HalfOpen { probe: Some(probe), .. } if probe == permit)
+    }
+
+    /// A call's answer was well. `calls_max`: as many in flight end the recovery.
+    pub(super) fn pass(&mut self, permit: Permit, granted_at: Instant, calls_max: u32) {
+        if self.is_probed_by(permit) {
+            self.state = State::Recovering {
+                calls: 1,
+                passed: 0,
+            };
+            return;
+        }
+        let State::Recovering { calls, passed } = &mut self.state else {
+            return;
+        };
+        if granted_at < self.tripped_at {
+            return;
+        }
+        *passed += 1;
+        if *passed >= *calls {
+            (*calls, *passed) = (calls.saturating_mul(2), 0);
+            if *calls >= calls_max {
+                *self = Self::default();
+            }
+        }
+    }
+
+    /// A call's answer was trouble, with or without a wait. True if the budget trips by it.
+    pub(super) fn fail(
+        &mut self,
+        now: Instant,
+        permit: Permit,
+        granted_at: Instant,
+        wait_ms: Option<u64>,
+    ) -> bool {
+        let echo = granted_at < self.tripped_at && !self.is_probed_by(permit);
+        match &mut self.state {
+            State::Open { until } => {
+                // Everybody already waits; only an explicit wait tells something new.
+                if let Some(wait_ms) = wait_ms {
+                    *until = (*until).max(now.plus_ms(wait_ms));
+                }
+                false
+            }
+            _ if echo => {
+                if let Some(wait_ms) = wait_ms {
+                    self.state = State::Open {
+                        until: now.plus_ms(wait_ms),
+                    };
+                }
+                false
+            }
+            State::HalfOpen {
+                probe: Some(probe), ..
+            } if *probe != permit => false,
+            _ => {
+                self.trip(now, wait_ms);
+                true
+            }
+        }
+    }
+
+    fn trip(&mut self, now: Instant, wait_ms: Option<u64>) {
+        let step = (self.trips as usize).min(COOL_DOWNS_MS.len() - 1);
+        let until = now.plus_ms(wait_ms.unwrap_or(COOL_DOWNS_MS[step]));
+        // Right after `now`: a call granted in this very millisecond is an echo too.
+        *self = Self {
+            state: State::Open { until },
+            trips: self.trips.saturating_add(1),
+            tripped_at: now.plus_ms(1),
+        };
+        self.advance(now);
+    }
+}

@@ -1,0 +1,234 @@
+//! What an answer said, brought to the budgets that it concerns.
+//!
+//! | the answer | whom it concerns |
+//! |---|---|
+//! | throttled, scopes named | the budgets named; where one is not charged, the next wider |
+//! | throttled, none named | the narrowest; the app's only if several users are throttled together |
+//! | percentage | as throttled |
+//! | 502, 503, 504, none at all | the app's outage record, once several users see nothing else |
+//! | any other | all: it proves that they work |
+
+use crate::breaker::{Answered, Breaker, Reason};
+use crate::budget::Key;
+use crate::call::{Permit, Scope};
+use crate::engine::Engine;
+use crate::lease::Lease;
+use crate::ledger::Place;
+use crate::signal::{Named, Signal, Verdict};
+use crate::time::Instant;
+
+/// A budget's breaker has just opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trip {
+    /// Whose.
+    pub key: Key,
+    /// Why.
+    pub reason: Reason,
+    /// Until when, unless a probe fails then.
+    pub until: Option<Instant>,
+}
+
+impl Engine {
+    /// The answer to a running call has come, or as much of it as says something. To be told
+    /// before the call is completed; of a call that has ended or expired it changes nothing.
+    pub fn report(&mut self, now: Instant, permit: Permit, signal: &Signal) -> Vec<Trip> {
+        let Some(answer) = self.answer(now, permit) else {
+            return Vec::new();
+        };
+        let mut trips = Vec::new();
+        match signal.verdict {
+            Verdict::Throttled => {
+                let named = signal
+                    .named
+                    .map_or_else(|| answer.unnamed(self), |named| answer.named(named));
+                for scope in named {
+                    let tripped = self.tell(&answer, scope, |breaker, it| {
+                        breaker.throttled(it, signal.retry_after_ms)
+                    });
+                    trips.extend(tripped.then(|| answer.trip(self, scope)).flatten());
+                }
+            }
+            Verdict::Passed | Verdict::Final => self.tell_all(&answer, |breaker, it| {
+                breaker.unthrottled(it);
+                breaker.works(it);
+            }),
+            Verdict::Outage => {
+                self.tell_all(&answer, Breaker::unthrottled);
+                trips.extend(self.fail(&answer));
+            }
+        }
+        if let Some(permille) = signal.percentage_permille {
+            let narrowest = signal
+                .named
+                .map_or_else(|| answer.narrowest(), |named| answer.named(named));
+            for scope in narrowest {
+                let tripped =
+                    self.tell(&answer, scope, |breaker, it| breaker.reported(it, permille));
+                trips.extend(tripped.then(|| answer.trip(self, scope)).flatten());
+            }
+        }
+        self.stir(answer.lease.call.workload, &answer.lease.call.app);
+        trips
+    }
+
+    /// The call got no answer: the connection broke, or the time was up.
+    pub fn report_failure(&mut self, now: Instant, permit: Permit) -> Vec<Trip> {
+        let Some(answer) = self.answer(now, permit) else {
+            return Vec::new();
+        };
+        self.fail(&answer).into_iter().collect()
+    }
+
+    /// An operator forces a budget open or closed until then. It need not have been seen yet.
+    pub fn force(&mut self, now: Instant, key: &Key, open: bool, until: Instant) {
+        self.operate(now, key, |breaker| breaker.force(open, until));
+    }
+
+    /// An operator takes back whatever is in force, forced or learnt.
+    pub fn reset(&mut self, now: Instant, key: &Key) {
+        self.operate(now, key, Breaker::reset);
+    }
+
+    fn operate(&mut self, now: Instant, key: &Key, act: impl FnOnce(&mut Breaker)) {
+        self.advance(now);
+        let Some(workload) = self.workloads.get(key.workload) else {
+            return;
+        };
+        let place = self.ledger.place(key, &workload.policy);
+        if let Some(budget) = self.ledger.at(place) {
+            budget.tell(act);
+        }
+        self.stir(key.workload, &key.app);
+    }
+
+    fn answer(&mut self, now: Instant, permit: Permit) -> Option<Answer> {
+        let now = self.advance(now);
+        let held = self.leases.held(permit)?;
+        let mut budgets = Vec::with_capacity(held.places.len());
+        let (lease, places) = (held.lease.clone(), held.places.clone());
+        for place in places {
+            budgets.extend(
+                self.ledger
+                    .at(place)
+                    .map(|budget| (budget.key().scope, place)),
+            );
+        }
+        Some(Answer {
+            now,
+            lease,
+            budgets,
+        })
+    }
+
+    fn tell<T: Default>(
+        &mut self,
+        answer: &Answer,
+        scope: Scope,
+        telling: impl FnOnce(&mut Breaker, &Answered<'_>) -> T,
+    ) -> T {
+        let Some((_, place)) = answer.budgets.iter().find(|(of, _)| *of == scope) else {
+            return T::default();
+        };
+        let policy = &self.workloads[answer.lease.call.workload].policy;
+        let Some(budget) = self.ledger.at(*place) else {
+            return T::default();
+        };
+        let answered = answer.answered(budget.calls_max(policy));
+        budget.tell(|breaker| {
+            breaker.advance(answered.now);
+            telling(breaker, &answered)
+        })
+    }
+
+    fn tell_all(&mut self, answer: &Answer, telling: impl Fn(&mut Breaker, &Answered<'_>)) {
+        for (scope, place) in &answer.budgets {
+            // Good news is news only to a breaker that has something to say.
+            if self
+                .ledger
+                .at(*place)
+                .is_some_and(|budget| budget.breaker().is_some())
+            {
+                self.tell(answer, *scope, &telling);
+            }
+        }
+    }
+
+    fn fail(&mut self, answer: &Answer) -> Option<Trip> {
+        let widest = answer.budgets.last()?.0;
+        let tripped = self.tell(answer, widest, Breaker::failed);
+        tripped.then(|| answer.trip(self, widest)).flatten()
+    }
+}
+
+/// An answered call and the budgets that it was charged to, narrowest first.
+struct Answer {
+    now: Instant,
+    lease: Lease,
+    budgets: Vec<(Scope, Place)>,
+}
+
+impl Answer {
+    fn answered(&self, calls_max: u32) -> Answered<'_> {
+        let Lease {
+            permit,
+            granted_at,
+            ref call,
+            ..
+        } = self.lease;
+        Answered {
+            now: self.now,
+            permit,
+            granted_at,
+            user: (&call.tenant, &call.user),
+            calls_max,
+        }
+    }
+
+    /// The budgets that were named; one that is not charged stands for the next wider that is.
+    fn named(&self, named: Named) -> Vec<Scope> {
+        let mut scopes = Vec::new();
+        for (scope, is_named) in [
+            (Scope::User, named.user),
+            (Scope::Tenant, named.tenant),
+            (Scope::App, named.app),
+        ] {
+            let charged = self
+                .budgets
+                .iter()
+                .map(|(of, _)| *of)
+                .find(|of| *of >= scope)
+                .or_else(|| Some(self.budgets.last()?.0));
+            scopes.extend(charged.filter(|_| is_named));
+        }
+        scopes.dedup();
+        scopes
+    }
+
+    /// Nobody was named: the narrowest budget, and the app's if enough speaks for it.
+    fn unnamed(&self, engine: &mut Engine) -> Vec<Scope> {
+        let mut scopes = self.narrowest();
+        if engine.tell(self, Scope::App, Breaker::suspects) && !scopes.contains(&Scope::App) {
+            scopes.push(Scope::App);
+        }
+        scopes
+    }
+
+    fn narrowest(&self) -> Vec<Scope> {
+        self.budgets
+            .first()
+            .map(|(scope, _)| *scope)
+            .into_iter()
+            .collect()
+    }
+
+    fn trip(&self, engine: &mut Engine, scope: Scope) -> Option<Trip> {
+        let (_, place) = self.budgets.iter().find(|(of, _)| *of == scope)?;
+        let budget = engine.ledger.at(*place)?;
+        let view = budget.breaker()?.view();
+        Some(Trip {
+            key: budget.key().clone(),
+            reason: view.reason?,
+            until: view.until,
+        })
+    }
+}
