@@ -54,7 +54,7 @@ pub enum Command {
     /// one line that names the key and exit code 2. SIGTERM or SIGINT lets calls in flight
     /// finish, for at most 10 s, keeps the counters and ends with exit code 0.
     Serve(Serve),
-    /// Runs everything at once to look at: a lookalike, the server before it, and users.
+    /// Runs a lookalike, the server in front of it, and users who call: everything, to watch.
     Demo(Demo),
     /// Runs a lookalike of Microsoft Graph's OneNote that enforces the real limits
     ///

@@ -1,9 +1,5 @@
 //! `kill -9` in the middle of the work, and what passes after the restart.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by a panic"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
 mod support;
 

@@ -94,7 +94,7 @@ impl fmt::Display for Banner<'_> {
         )?;
         writeln!(
             f,
-            "  Simulator   http://{simulator}/_sim/stats     the API's own count: what arrived, what was rejected\n"
+            "  Simulator   http://{simulator}/_sim/stats     the referee: what arrived, what it rejected\n"
         )?;
         self.time(f)?;
         self.users(f)?;

@@ -167,8 +167,7 @@ impl Limiters {
         self.tasks.iter().for_each(JoinHandle::abort);
         for limiter in &self.limiters {
             let (upstream, inner) = (limiter.name().to_owned(), Arc::clone(&limiter.inner));
-            let written =
-                tokio::task::spawn_blocking(move || inner.next_generation(true)).await;
+            let written = tokio::task::spawn_blocking(move || inner.next_generation(true)).await;
             written
                 .map_err(io::Error::other)
                 .flatten()

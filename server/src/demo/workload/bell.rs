@@ -8,7 +8,7 @@ use super::{dice::Dice, pace::Pace};
 const FIRST_S: f64 = 300.0;
 
 /// From one time to the next: so long that the app's hour drains by a part that can be seen.
-const BETWEEN_S: (f64, f64) = (2_700.0, 5_400.0);
+const BETWEEN_S: (f64, f64) = (2_400.0, 4_200.0);
 
 /// Rings for all who listen.
 #[derive(Debug)]

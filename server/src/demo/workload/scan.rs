@@ -1,4 +1,4 @@
-//! A person who looks into their notebooks: opens one, a section or two, a few pages in tabs.
+//! A person who looks into their notebooks: opens one, a few sections of it, and pages in tabs.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::{client::Error, dice::Dice, notebooks::Notebooks, pace::Pace};
 
 /// From one look to the next, where no bell rings, in seconds.
-const REST_S: (f64, f64) = (1_800.0, 5_400.0);
+const REST_S: (f64, f64) = (1_200.0, 3_600.0);
 
 /// From the bell to the first click: nobody is quicker than a second, nobody slower than two minutes.
 const REACTION_S: (f64, f64) = (1.0, 120.0);
@@ -16,7 +16,7 @@ const REACTION_S: (f64, f64) = (1.0, 120.0);
 const CLICK_S: (f64, f64) = (2.0, 15.0);
 
 /// Sections opened in one look, and pages opened in each.
-const SECTIONS_MAX: usize = 2;
+const SECTIONS_MAX: usize = 3;
 const PAGES_MAX: usize = 6;
 
 /// Pages that are opened at once, in tabs.
