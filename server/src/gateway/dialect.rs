@@ -108,9 +108,19 @@ fn generic(busy: &Busy) -> Value {
         BlockedBy::Layer { scope, dimension } => problem
             .with("blocked_by", layer(scope, dimension))
             .with("reason", "limit"),
+        BlockedBy::Breaker { scope } => problem
+            .with("blocked_by", breaker(scope))
+            .with("reason", "breaker"),
+        BlockedBy::Soft { scope } => problem
+            .with("blocked_by", breaker(scope))
+            .with("reason", "soft"),
         BlockedBy::Queue => problem.with("reason", "queue"),
     }
     .to_json()
+}
+
+fn breaker(scope: Scope) -> Value {
+    json!({"scope": scope.to_string(), "dimension": "breaker"})
 }
 
 fn layer(scope: Scope, dimension: Dimension) -> Value {

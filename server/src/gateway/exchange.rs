@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use super::{
     answer::{self, AnswerBody, Feed},
     connections::{ConnectError, Connection, Connections},
+    hearing::Hearing,
     record::{Outcome, Record},
     refusal::failure_kind,
     response_headers::backward,
@@ -54,6 +55,20 @@ pub enum Failure {
     /// The process ends.
     #[error("shutting down")]
     Gone,
+}
+
+impl Failure {
+    /// Whether it speaks of the upstream's health; else of the caller's, or of ours.
+    const fn is_upstreams(&self) -> bool {
+        match self {
+            Self::Unreachable(_)
+            | Self::ConnectTimeout
+            | Self::Broken(_)
+            | Self::Switched
+            | Self::TooLong => true,
+            Self::UploadCut(_) | Self::Gone => false,
+        }
+    }
 }
 
 /// A call that has been admitted.
@@ -87,20 +102,26 @@ impl Exchange {
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::Switched);
         }
+        let mut hearing = Hearing::begin(&parts, &self.slot);
         if body.is_end_stream() {
+            hearing.end(&self.slot);
             self.slot.complete();
         }
         let mut feed = self.answer(parts, body.is_end_stream());
         while let Some(frame) = self.slot.during(body.frame()).await? {
             let frame = frame.map_err(Failure::Broken)?;
+            let data = frame.into_data().unwrap_or_default();
+            hearing.more(&data, &self.slot);
             // Before the caller sees the last byte: it may call again at once.
             if body.is_end_stream() {
+                hearing.end(&self.slot);
                 self.slot.complete();
             }
-            if let Ok(data) = frame.into_data() {
+            if !data.is_empty() {
                 self.slot.during(feed.push(data)).await?;
             }
         }
+        hearing.end(&self.slot);
         self.slot.complete();
         let heard = self.slot.during(feed.end()).await?;
         self.record.outcome = if heard {
@@ -161,6 +182,9 @@ impl Exchange {
     }
 
     fn fail(mut self, failure: Failure) {
+        if failure.is_upstreams() {
+            self.slot.report_failure();
+        }
         // A status that its caller has already seen stays.
         self.record.status.get_or_insert(failure_kind(&failure).0);
         self.record.reason = Some(chain(&failure));

@@ -11,6 +11,7 @@ mod connections;
 mod cookies;
 mod dialect;
 mod exchange;
+mod hearing;
 mod held_body;
 mod hold;
 mod identity;

@@ -2,6 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
+use spillway::Signal;
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, Interval, MissedTickBehavior, interval_at},
@@ -82,6 +83,20 @@ impl Slot {
     /// Whether some of the call may be on the wire from here on.
     pub(super) fn written(&mut self, written: bool) {
         self.written = written;
+    }
+
+    /// What the upstream's answer says of its limits.
+    pub(super) fn report(&self, signal: &Signal) {
+        if let Some(Right::Limited(permit)) = &self.right {
+            permit.report(signal);
+        }
+    }
+
+    /// The upstream did not answer.
+    pub(super) fn report_failure(&self) {
+        if let Some(Right::Limited(permit)) = &self.right {
+            permit.report_failure();
+        }
     }
 
     /// The upstream's answer has ended. Again: nothing.

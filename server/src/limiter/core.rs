@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 
 use spillway::{
-    Answer, Call, Ended, Engine, Grant, Instant, NotRenewed, Permit, Refusal, Settled, Ticket,
+    Answer, Call, Ended, Engine, Grant, Instant, NotRenewed, Permit, Refusal, Settled, Signal,
+    Ticket, Trip,
 };
 use tokio::sync::oneshot;
 
@@ -101,6 +102,19 @@ impl Core {
         let _ = self.journal.refunded(permit, now);
     }
 
+    /// What a running call's answer says; none: there was no answer.
+    pub(super) fn report(
+        &mut self,
+        now: Instant,
+        permit: Permit,
+        signal: Option<&Signal>,
+    ) -> Vec<Trip> {
+        match signal {
+            Some(signal) => self.engine.report(now, permit, signal),
+            None => self.engine.report_failure(now, permit),
+        }
+    }
+
     pub(super) fn renew(&mut self, now: Instant, permit: Permit) -> Result<Instant, NotRenewed> {
         let expires_at = self.engine.renew(now, permit)?;
         let _ = self.journal.renewed(permit, now, expires_at);
@@ -116,11 +130,19 @@ impl Core {
     /// Lets go what fits now, and says whom to tell.
     pub(super) fn settle(&mut self, clock: &Clock) -> Vec<Delivery> {
         self.engine.settle(clock.now());
+        self.write_breakers();
         let settled = self.engine.take_settled();
         settled
             .into_iter()
             .filter_map(|settled| self.deliver(clock, settled))
             .collect()
+    }
+
+    fn write_breakers(&mut self) {
+        for (key, breaker) in self.engine.take_breakers() {
+            // A lost line costs a restarted server one more answer of the upstream's.
+            let _ = self.journal.breaker(&key, breaker.as_ref());
+        }
     }
 
     /// Takes no more calls, and says whom to tell.

@@ -7,7 +7,7 @@ use std::{
     io::{self, Write},
 };
 
-use spillway::{Instant, Lease, Permit};
+use spillway::{Breaker, Instant, Key, Lease, Permit};
 
 use super::record::Record;
 
@@ -73,6 +73,17 @@ impl Journal {
             permit,
             at,
             expires_at,
+        })
+    }
+
+    pub(super) fn breaker(
+        &mut self,
+        key: &Key,
+        breaker: Option<&Breaker>,
+    ) -> Result<(), Unwritable> {
+        self.append(&Record::Breaker {
+            key: Cow::Borrowed(key),
+            breaker: breaker.map(Cow::Borrowed),
         })
     }
 

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Call, Grant, Instant, Lane, Refusal, Ticket};
+use spillway::{Call, Grant, Instant, Lane, Refusal, Signal, Ticket, Trip};
 use tokio::sync::{Notify, oneshot};
 
 pub use open::{Limiters, OpenError, Recovery};
@@ -184,6 +184,26 @@ impl Inner {
             self.rearm.notify_one();
         }
         result
+    }
+
+    /// Tells the engine what an answer said, and the log whom it stops.
+    fn report(self: &Arc<Self>, permit: spillway::Permit, signal: Option<&Signal>) {
+        for Trip { key, reason, until } in
+            self.with(|core, clock| core.report(clock.now(), permit, signal))
+        {
+            let until = until.map(|at| self.clock.timestamp(at).to_string());
+            tracing::warn!(
+                upstream = self.name,
+                workload = self.workloads[key.workload].name,
+                scope = %key.scope,
+                app = key.app,
+                tenant = key.tenant,
+                user = key.user,
+                ?reason,
+                until,
+                "a breaker opened"
+            );
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {

@@ -282,6 +282,7 @@ fn start(
         waiters_max: WAITERS_MAX,
         lease_ms: clock.engine_ms(Permit::LEASE),
         renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
+        probe_ms: clock.engine_ms(Permit::PROBE),
     };
     // Time begins at 0 so that what was written down lands when it landed.
     let mut engine = Engine::new(settings, read.policies, Instant::default());

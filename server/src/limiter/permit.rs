@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use spillway::NotRenewed;
+use spillway::{NotRenewed, Signal};
 
 use super::Inner;
 
@@ -25,6 +25,9 @@ impl Permit {
     /// How long a permit lasts without renewal, wall time (the permit API's `ttl_ms`).
     pub const LEASE: Duration = Duration::from_secs(120);
 
+    /// How long a breaker's probe may run; it cannot be renewed.
+    pub const PROBE: Duration = Duration::from_secs(30);
+
     /// For how long a permit can be renewed.
     pub const RENEWALS_MAX: Duration = Duration::from_secs(15 * 60);
 
@@ -41,6 +44,25 @@ impl Permit {
         self.inner
             .with(|core, clock| core.renew(clock.now(), self.id))
             .map(drop)
+    }
+
+    /// What the upstream's answer says, as soon as it is known, before the call is completed.
+    pub fn report(&self, signal: &Signal) {
+        let clock = &self.inner.clock;
+        // Upstreams speak of wall time.
+        let retry_after_ms = signal
+            .retry_after_ms
+            .map(|ms| clock.engine_ms(Duration::from_millis(ms)));
+        let signal = Signal {
+            retry_after_ms,
+            ..*signal
+        };
+        self.inner.report(self.id, Some(&signal));
+    }
+
+    /// There was no answer: the connection broke, or the time was up.
+    pub fn report_failure(&self) {
+        self.inner.report(self.id, None);
     }
 
     /// The upstream's answer has ended: its body is over.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use spillway::{BudgetRecord, Instant, Lease, Permit};
+use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit};
 
 /// The layout of the files. Another number is another layout, and not read.
 pub(super) const FORMAT: u32 = 1;
@@ -19,6 +19,11 @@ pub(super) enum Record<'a> {
     Budget(Cow<'a, BudgetRecord>),
     /// A call that runs: granted, or, in a snapshot, still held.
     Lease(Cow<'a, Lease>),
+    /// A breaker changed; without one it is closed.
+    Breaker {
+        key: Cow<'a, Key>,
+        breaker: Option<Cow<'a, Breaker>>,
+    },
     /// A running call was renewed.
     Renewed {
         permit: Permit,

@@ -1,6 +1,6 @@
 //! Reading counters back: the last whole snapshot, what changed after it, and the journal.
 
-use std::{collections::BTreeMap, fs, io};
+use std::{borrow::Cow, collections::BTreeMap, fs, io};
 
 use spillway::{Call, Engine, Instant};
 
@@ -74,6 +74,9 @@ impl Found {
             match record {
                 Record::Budget(budget) => engine.restore_budget(&budget),
                 Record::Lease(lease) => engine.restore_lease(lease.into_owned()),
+                Record::Breaker { key, breaker } => {
+                    engine.restore_breaker(&key, breaker.map(Cow::into_owned));
+                }
                 Record::Renewed {
                     permit, expires_at, ..
                 } => engine.restore_renewal(permit, expires_at),
@@ -82,7 +85,7 @@ impl Found {
                 Record::Header(_) | Record::End => {}
             }
         }
-        engine.restore_numbering(spillway::Permit(self.next_permit));
+        engine.restored(spillway::Permit(self.next_permit));
     }
 }
 
@@ -193,9 +196,7 @@ impl Reader<'_> {
         }
         self.saw(header.clock);
         self.found.next_permit = self.found.next_permit.max(header.next_permit.0);
-        let position = |name: &std::borrow::Cow<'_, str>| {
-            self.workloads.iter().position(|known| known == name)
-        };
+        let position = |name: &Cow<'_, str>| self.workloads.iter().position(|known| known == name);
         Ok(header.workloads.iter().map(position).collect())
     }
 
@@ -209,6 +210,10 @@ impl Reader<'_> {
             Record::Budget(budget) => {
                 let workload = names.get(budget.key.workload).copied().flatten()?;
                 budget.to_mut().key.workload = workload;
+            }
+            Record::Breaker { key, .. } => {
+                let workload = names.get(key.workload).copied().flatten()?;
+                key.to_mut().workload = workload;
             }
             Record::Lease(lease) => {
                 self.saw(lease.granted_at);

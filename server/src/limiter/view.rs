@@ -1,7 +1,9 @@
 //! The engine's views as the live data that pages and programs read.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use spillway::{BudgetView, Cursor, Key, Lane, LayerView, Scope, WorkloadView};
+use spillway::{
+    BreakerView, BudgetView, Cursor, Key, Lane, LayerView, Reason, Scope, Status, WorkloadView,
+};
 use spillway_app::live;
 
 use super::core::unix_s;
@@ -110,11 +112,32 @@ fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
             .iter()
             .map(|layer| layer_shown(layer, clock))
             .collect(),
-        breaker: live::Breaker {
-            state: live::BreakerState::Closed,
-            until: None,
-            reason: None,
+        breaker: breaker_shown(&budget.breaker, clock),
+    }
+}
+
+fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
+    let shown = |at: spillway::Instant| text(clock.timestamp(at));
+    live::Breaker {
+        state: match breaker.status {
+            Status::Closed => live::BreakerState::Closed,
+            Status::Soft => live::BreakerState::Soft,
+            Status::Open => live::BreakerState::Open,
+            Status::HalfOpen => live::BreakerState::HalfOpen,
+            Status::Recovering => live::BreakerState::Recovering,
         },
+        until: breaker.until.map(shown),
+        reason: breaker.reason.map(|reason| match reason {
+            Reason::Throttled => live::BreakerReason::Throttled,
+            Reason::Percentage => live::BreakerReason::Percentage,
+            Reason::Outage => live::BreakerReason::Outage,
+            Reason::Forced => live::BreakerReason::Forced,
+        }),
+        probing: breaker.probing,
+        ramp_calls: breaker.ramp_calls,
+        reported_permille: breaker.reported_permille,
+        reported_at: breaker.reported_at.map(shown),
+        drift: breaker.drift,
     }
 }
 

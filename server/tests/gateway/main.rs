@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod breakers;
 mod calls;
 mod limits;
 mod log;

@@ -1,0 +1,67 @@
+//! What of an answer speaks of the upstream's limits, told to the breakers as soon as it
+//! is known: at once where the head says it all, else with enough of the error's body.
+
+use http::{HeaderMap, header::CONTENT_ENCODING, response::Parts};
+use spillway::signal::{self, BODY_BYTES_MAX};
+
+use super::slot::Slot;
+
+/// From this status on, the body may say more than the head.
+const ERROR_STATUS_MIN: u16 = 400;
+
+/// One answer, being listened to.
+#[derive(Debug)]
+pub(super) struct Hearing {
+    status: u16,
+    /// None once everything has been told.
+    headers: Option<HeaderMap>,
+    body: Vec<u8>,
+    /// Whether the body can be read as it comes.
+    plain: bool,
+}
+
+impl Hearing {
+    /// Listens to an answer from its head on.
+    pub(super) fn begin(parts: &Parts, slot: &Slot) -> Self {
+        let mut hearing = Self {
+            status: parts.status.as_u16(),
+            headers: Some(parts.headers.clone()),
+            body: Vec::new(),
+            plain: !parts.headers.contains_key(CONTENT_ENCODING),
+        };
+        if hearing.status < ERROR_STATUS_MIN || !hearing.plain {
+            hearing.end(slot);
+        }
+        hearing
+    }
+
+    /// More of the body has come.
+    pub(super) fn more(&mut self, data: &[u8], slot: &Slot) {
+        if self.headers.is_none() {
+            return;
+        }
+        let room = BODY_BYTES_MAX - self.body.len();
+        self.body.extend_from_slice(&data[..data.len().min(room)]);
+        if self.body.len() == BODY_BYTES_MAX {
+            self.end(slot);
+        }
+    }
+
+    /// There is no more to come. Again: nothing.
+    pub(super) fn end(&mut self, slot: &Slot) {
+        let Some(headers) = self.headers.take() else {
+            return;
+        };
+        let headers: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let unix_ms = jiff::Timestamp::now().as_millisecond();
+        slot.report(&signal::read(&signal::Answer {
+            status: self.status,
+            headers: &headers,
+            body: &self.body,
+            unix_ms: u64::try_from(unix_ms).unwrap_or(0),
+        }));
+    }
+}
