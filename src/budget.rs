@@ -125,14 +125,15 @@ impl Budget {
         self.breaker = breaker.map(Box::new);
     }
 
-    /// Tells its breaker something, and what came of it; it is made where it is needed.
-    pub(crate) fn tell<T>(&mut self, telling: impl FnOnce(&mut Breaker) -> T) -> T {
+    /// Tells its breaker something, and whether that changed it; it is made where it is needed.
+    pub(crate) fn tell<T>(&mut self, telling: impl FnOnce(&mut Breaker) -> T) -> (T, bool) {
         let before = self.breaker.as_deref().cloned().unwrap_or_default();
         let mut breaker = before.clone();
         let told = telling(&mut breaker);
-        self.changed |= breaker != before;
+        let changed = breaker != before;
+        self.changed |= changed;
         self.breaker = (!breaker.is_idle()).then(|| Box::new(breaker));
-        told
+        (told, changed)
     }
 
     /// As many calls in flight end a recovery: all that may be.

@@ -345,10 +345,8 @@ impl Engine {
         let places = self.charge(call);
         let mut probe = false;
         for place in &places {
-            if let Some(budget) = self.ledger.at(*place)
-                && budget.breaker().is_some()
-            {
-                probe |= budget.tell(|breaker| breaker.granted(permit));
+            if self.ledger.has_breaker(*place) {
+                probe |= self.ledger.tell(*place, |breaker| breaker.granted(permit)) == Some(true);
             }
         }
         let Settings {
@@ -400,9 +398,10 @@ impl Engine {
             if let Some(budget) = self.ledger.at(*place) {
                 budget.advance(at);
                 budget.end(at, call.lane, call.weight, landed);
-                if budget.breaker().is_some() {
-                    budget.tell(|breaker| breaker.ended(at, held.lease.permit));
-                }
+            }
+            if self.ledger.has_breaker(*place) {
+                self.ledger
+                    .tell(*place, |breaker| breaker.ended(at, held.lease.permit));
             }
         }
         self.stir(call.workload, &call.app);

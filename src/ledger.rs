@@ -1,7 +1,8 @@
 //! The charged keys: every budget that holds counts or leases, and no other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::breaker::Breaker;
 use crate::budget::{Budget, Key};
 use crate::call::Scope;
 use crate::policy::Policy;
@@ -22,6 +23,8 @@ pub(crate) struct Ledger {
     index: BTreeMap<Key, Place>,
     users: usize,
     swept: Place,
+    /// Whose breaker changed since this was last asked.
+    told: BTreeSet<Place>,
 }
 
 impl Ledger {
@@ -39,6 +42,30 @@ impl Ledger {
 
     pub(crate) fn at(&mut self, place: Place) -> Option<&mut Budget> {
         self.places.get_mut(place)?.as_mut()
+    }
+
+    /// Tells the breaker of a budget something, and what came of it.
+    pub(crate) fn tell<T>(
+        &mut self,
+        place: Place,
+        telling: impl FnOnce(&mut Breaker) -> T,
+    ) -> Option<T> {
+        let (told, changed) = self.at(place)?.tell(telling);
+        if changed {
+            self.told.insert(place);
+        }
+        Some(told)
+    }
+
+    /// Whether the upstream, or an operator, said something of this budget.
+    pub(crate) fn has_breaker(&mut self, place: Place) -> bool {
+        self.at(place)
+            .is_some_and(|budget| budget.breaker().is_some())
+    }
+
+    /// The budgets whose breaker changed since this was last asked.
+    pub(crate) fn take_told(&mut self) -> Vec<Place> {
+        std::mem::take(&mut self.told).into_iter().collect()
     }
 
     /// The place of `key`, made if it has none.

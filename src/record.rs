@@ -74,12 +74,32 @@ impl Engine {
                 .into_iter()
                 .flat_map(Breaker::probes)
                 .collect();
-            for probe in probes
-                .into_iter()
-                .filter(|probe| self.leases.get(*probe).is_none())
-            {
-                budget.tell(|breaker| breaker.ended(now, probe));
+            for probe in probes {
+                if self.leases.get(probe).is_none() {
+                    budget.tell(|breaker| breaker.ended(now, probe));
+                }
             }
+        }
+    }
+
+    /// The breakers that changed since this was last asked; `None`: closed, and nothing to say.
+    pub fn take_breakers(&mut self) -> Vec<(Key, Option<Breaker>)> {
+        let told = self.ledger.take_told();
+        let changed = told.into_iter().filter_map(|place| {
+            let budget = self.ledger.at(place)?;
+            Some((budget.key().clone(), budget.breaker().cloned()))
+        });
+        changed.collect()
+    }
+
+    /// Takes over a breaker that was written down by itself.
+    pub fn restore_breaker(&mut self, key: &Key, breaker: Option<Breaker>) {
+        let Some(workload) = self.workloads.get(key.workload) else {
+            return;
+        };
+        let place = self.ledger.place(key, &workload.policy);
+        if let Some(budget) = self.ledger.at(place) {
+            budget.restore_breaker(breaker);
         }
     }
 

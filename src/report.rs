@@ -8,7 +8,7 @@
 //! | 502, 503, 504, none at all | the app's outage record, once several users see nothing else |
 //! | any other | all: it proves that they work |
 
-use crate::breaker::{Answered, Breaker, Reason};
+use crate::breaker::{Answered, Breaker, RAMP_CALLS_MAX, Reason};
 use crate::budget::Key;
 use crate::call::{Permit, Scope};
 use crate::engine::Engine;
@@ -95,9 +95,7 @@ impl Engine {
             return;
         };
         let place = self.ledger.place(key, &workload.policy);
-        if let Some(budget) = self.ledger.at(place) {
-            budget.tell(act);
-        }
+        self.ledger.tell(place, act);
         self.stir(key.workload, &key.app);
     }
 
@@ -126,28 +124,27 @@ impl Engine {
         scope: Scope,
         telling: impl FnOnce(&mut Breaker, &Answered<'_>) -> T,
     ) -> T {
-        let Some((_, place)) = answer.budgets.iter().find(|(of, _)| *of == scope) else {
+        let mut budgets = answer.budgets.iter();
+        let Some((_, place)) = budgets.find(|(of, _)| *of == scope) else {
             return T::default();
         };
         let policy = &self.workloads[answer.lease.call.workload].policy;
-        let Some(budget) = self.ledger.at(*place) else {
-            return T::default();
-        };
-        let answered = answer.answered(budget.calls_max(policy));
-        budget.tell(|breaker| {
+        let calls_max = self
+            .ledger
+            .at(*place)
+            .map(|budget| budget.calls_max(policy));
+        let answered = answer.answered(calls_max.unwrap_or(RAMP_CALLS_MAX));
+        let told = self.ledger.tell(*place, |breaker| {
             breaker.advance(answered.now);
             telling(breaker, &answered)
-        })
+        });
+        told.unwrap_or_default()
     }
 
     fn tell_all(&mut self, answer: &Answer, telling: impl Fn(&mut Breaker, &Answered<'_>)) {
         for (scope, place) in &answer.budgets {
             // Good news is news only to a breaker that has something to say.
-            if self
-                .ledger
-                .at(*place)
-                .is_some_and(|budget| budget.breaker().is_some())
-            {
+            if self.ledger.has_breaker(*place) {
                 self.tell(answer, *scope, &telling);
             }
         }
