@@ -3,6 +3,7 @@
 use crate::breaker::{Breaker, Refusing};
 use crate::call::{Call, Lane, PerLane, Scope};
 use crate::decision::Obstacle;
+use crate::places::Places;
 use crate::policy::{Dimension, Layer, Policy};
 use crate::time::Instant;
 use crate::window::{Landed, Window};
@@ -58,6 +59,26 @@ pub(crate) struct Assumed {
     pub(crate) probe_ms: u64,
 }
 
+/// Who stands before a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    pub(crate) calls: PerLane<u64>,
+    pub(crate) weight: PerLane<u64>,
+}
+
+impl Ahead {
+    pub(crate) fn and(self, other: Self) -> Self {
+        let sum = |a: PerLane<u64>, b: PerLane<u64>| PerLane {
+            foreground: a.foreground + b.foreground,
+            background: a.background + b.background,
+        };
+        Self {
+            calls: sum(self.calls, other.calls),
+            weight: sum(self.weight, other.weight),
+        }
+    }
+}
+
 /// Why a call does not fit a budget, and when it would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
@@ -77,6 +98,8 @@ pub(crate) struct Budget {
     running: Running,
     /// One for each rate layer at the key's scope, in the policy's order.
     windows: Vec<Window>,
+    /// Who was refused and told to return.
+    pub(crate) places: Places,
     /// What the upstream said of it; none where it has nothing to say.
     breaker: Option<Box<Breaker>>,
     /// Whether it changed since it was last recorded.
@@ -96,6 +119,7 @@ impl Budget {
             key,
             running: Running::default(),
             windows,
+            places: Places::default(),
             breaker: None,
             changed: false,
         }
@@ -109,6 +133,7 @@ impl Budget {
         self.windows
             .iter_mut()
             .for_each(|window| window.advance(now));
+        self.places.advance(now);
         if let Some(breaker) = &mut self.breaker {
             breaker.advance(now);
             self.breaker.take_if(|breaker| breaker.is_idle());
@@ -154,6 +179,7 @@ impl Budget {
     /// Whether it equals a fresh one, and may be forgotten.
     pub(crate) fn is_idle(&self) -> bool {
         self.running.calls.total() == 0
+            && self.places.is_empty()
             && self.breaker.is_none()
             && self
                 .windows
@@ -190,7 +216,49 @@ impl Budget {
         now: Instant,
         assumed: Assumed,
     ) -> Option<Shortage> {
-        let short = self.counted(policy).filter_map(|(layer, window)| {
+        let short = self.rooms(policy, now, assumed);
+        let short = short.filter_map(|(room, cap)| room.shortage(call, cap, Ahead::default()));
+        short
+            .chain(self.stopped(call, now, assumed))
+            .reduce(Shortage::and)
+    }
+
+    /// The same for a call that is told when to return: when it fits after those that stand
+    /// before it, but at most one window later than if nobody did.
+    pub(crate) fn announced(
+        &self,
+        policy: &Policy,
+        call: &Call,
+        now: Instant,
+        assumed: Assumed,
+        ahead: Ahead,
+    ) -> Option<Shortage> {
+        if ahead == Ahead::default() {
+            return self.shortage(policy, call, now, assumed);
+        }
+        let short = self.rooms(policy, now, assumed).filter_map(|(room, cap)| {
+            let alone = room.shortage(call, cap, Ahead::default());
+            let latest = alone.map_or(now, |alone| alone.at).plus_ms(room.span_ms());
+            let behind = room.shortage(call, cap, ahead)?;
+            Some(Shortage {
+                at: behind.at.min(latest),
+                exact: false,
+                ..behind
+            })
+        });
+        short
+            .chain(self.stopped(call, now, assumed))
+            .reduce(Shortage::and)
+    }
+
+    /// Each layer's room with what the background may hold of it.
+    fn rooms<'a>(
+        &'a self,
+        policy: &'a Policy,
+        now: Instant,
+        assumed: Assumed,
+    ) -> impl Iterator<Item = (Room<'a>, u32)> {
+        self.counted(policy).map(move |(layer, window)| {
             let room = Room {
                 layer,
                 window,
@@ -198,11 +266,8 @@ impl Budget {
                 now,
                 assumed,
             };
-            room.shortage(call, policy.cap(layer, Lane::Background))
-        });
-        short
-            .chain(self.stopped(call, now, assumed))
-            .reduce(Shortage::and)
+            (room, policy.cap(layer, Lane::Background))
+        })
     }
 
     /// Why its breaker keeps `call` waiting.
@@ -309,23 +374,36 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    fn shortage(&self, call: &Call, background_cap: u32) -> Option<Shortage> {
+    fn shortage(&self, call: &Call, background_cap: u32, ahead: Ahead) -> Option<Shortage> {
         let used = used(self.running, self.window);
+        let ahead = if self.window.is_some() {
+            ahead.weight
+        } else {
+            ahead.calls
+        };
         let cost = if self.window.is_some() {
             u64::from(call.weight)
         } else {
             1
         };
-        let over = (used.total() + cost).saturating_sub(u64::from(self.layer.limit()));
+        let over =
+            (used.total() + ahead.total() + cost).saturating_sub(u64::from(self.layer.limit()));
         let over_share = match call.lane {
             Lane::Foreground => 0,
-            Lane::Background => (used.background + cost).saturating_sub(u64::from(background_cap)),
+            Lane::Background => (used.background + ahead.background + cost)
+                .saturating_sub(u64::from(background_cap)),
         };
         let counted = (over > 0 || over_share > 0).then(|| self.counted_out(over, over_share));
         counted
             .into_iter()
             .chain(self.assumed_full())
             .reduce(Shortage::and)
+    }
+
+    /// For how long what ends now goes on to count.
+    fn span_ms(&self) -> u64 {
+        self.window
+            .map_or(self.assumed.hold_ms_median.max(1), Window::span_ms)
     }
 
     fn counted_out(&self, over: u64, over_share: u64) -> Shortage {

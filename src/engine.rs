@@ -100,19 +100,16 @@ impl Engine {
         }
         let queue_key = (call.workload, call.app.clone());
         self.pass(&queue_key);
-        let short = self.shortage(&call);
+        let short = self.shortages(&call);
         let queued = self.must_queue(&queue_key, &call);
-        if short.is_none() && queued.is_none() {
+        if short.is_empty() && queued.is_none() {
             return self
                 .grant_new(&call)
                 .map_or_else(Answer::Refused, Answer::Granted);
         }
-        let busy = short.map_or_else(
-            || queue_busy(now, queued.flatten()),
-            |(scope, shortage)| layer_busy(scope, shortage),
-        );
-        let earliest = short.map_or(now, |(_, shortage)| shortage.earliest);
-        if deadline <= now || earliest > deadline {
+        let earliest = short.iter().map(|(_, shortage)| shortage.earliest).max();
+        if deadline <= now || earliest.is_some_and(|at| at > deadline) {
+            let busy = self.refuse(&queue_key, &call, queued.flatten());
             return Answer::Refused(Refusal::Busy(busy));
         }
         if self
@@ -120,6 +117,7 @@ impl Engine {
             .get(&queue_key)
             .is_some_and(|queue| queue.len() >= self.settings.waiters_max)
         {
+            let busy = self.refuse(&queue_key, &call, queued.flatten());
             return Answer::Refused(Refusal::Busy(Busy {
                 blocked_by: BlockedBy::Queue,
                 exact: false,
@@ -192,11 +190,8 @@ impl Engine {
             && at <= now
         {
             if let Some(waiter) = self.unpark(ticket) {
-                let short = self.shortage(&waiter.call);
-                let busy = short.map_or_else(
-                    || queue_busy(now, None),
-                    |(scope, shortage)| layer_busy(scope, shortage),
-                );
+                let queue_key = (waiter.call.workload, waiter.call.app.clone());
+                let busy = self.refuse(&queue_key, &waiter.call, None);
                 self.settled.push(Settled {
                     ticket,
                     outcome: Err(Refusal::Busy(busy)),
@@ -289,33 +284,16 @@ impl Engine {
         Ok(())
     }
 
-    /// The budget and layer that keep `call` waiting longest, if any do.
-    fn shortage(&mut self, call: &Call) -> Option<(Scope, Shortage)> {
-        self.shortages(call)
-            .into_iter()
-            .reduce(|(scope, a), (other, b)| {
-                let both = a.and(b);
-                (if b.at > a.at { other } else { scope }, both)
-            })
-    }
-
     /// The shortage in each budget that has one, narrowest scope first.
     pub(crate) fn shortages(&mut self, call: &Call) -> Vec<(Scope, Shortage)> {
         let (now, assumed) = (self.now, self.assumed(call.workload));
         let keys = self.keys(call);
         let policy = &self.workloads[call.workload].policy;
         let short = keys.into_iter().filter_map(|(scope, key)| {
-            let fresh;
-            let budget = match self.ledger.find(&key, now) {
-                Some(budget) => budget,
-                None => {
-                    fresh = crate::budget::Budget::new(key, policy);
-                    &fresh
-                }
-            };
-            budget
-                .shortage(policy, call, now, assumed)
-                .map(|shortage| (scope, shortage))
+            let short = self.ledger.with(&key, policy, now, |budget| {
+                budget.shortage(policy, call, now, assumed)
+            });
+            short.map(|shortage| (scope, shortage))
         });
         short.collect()
     }
@@ -336,7 +314,7 @@ impl Engine {
         charged
             && self
                 .ledger
-                .find(&Key::of(call, Scope::User), self.now)
+                .find_mut(&Key::of(call, Scope::User), self.now)
                 .is_none()
     }
 
@@ -420,23 +398,5 @@ impl Engine {
             holds.pop_front();
         }
         holds.push_back(self.now.ms_since(lease.granted_at));
-    }
-}
-
-fn layer_busy(scope: Scope, shortage: Shortage) -> Busy {
-    Busy {
-        at: shortage.at,
-        exact: shortage.exact,
-        blocked_by: shortage.obstacle.at(scope),
-    }
-}
-
-/// It would fit, but others came first.
-fn queue_busy(now: Instant, held_until: Option<Instant>) -> Busy {
-    let at = held_until.unwrap_or(now).max(now.plus_ms(1));
-    Busy {
-        at,
-        exact: false,
-        blocked_by: BlockedBy::Queue,
     }
 }

@@ -33,11 +33,23 @@ impl Ledger {
         self.users
     }
 
-    pub(crate) fn find(&mut self, key: &Key, now: Instant) -> Option<&Budget> {
+    pub(crate) fn find_mut(&mut self, key: &Key, now: Instant) -> Option<&mut Budget> {
         let place = *self.index.get(key)?;
-        let budget = self.places[place].as_mut()?;
-        budget.advance(now);
-        Some(budget)
+        Some(self.places[place].as_mut()?.at(now))
+    }
+
+    /// Looks at the budget of `key`, at a fresh one if it has none.
+    pub(crate) fn with<T>(
+        &mut self,
+        key: &Key,
+        policy: &Policy,
+        now: Instant,
+        look: impl FnOnce(&Budget) -> T,
+    ) -> T {
+        match self.find_mut(key, now) {
+            Some(budget) => look(budget),
+            None => look(&Budget::new(key.clone(), policy)),
+        }
     }
 
     pub(crate) fn at(&mut self, place: Place) -> Option<&mut Budget> {

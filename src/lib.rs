@@ -46,6 +46,7 @@ mod engine;
 mod evidence;
 mod lease;
 mod ledger;
+mod places;
 pub mod policy;
 pub mod preset;
 mod queue;

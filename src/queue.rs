@@ -58,6 +58,15 @@ impl Queue {
         self.lanes.get(lane).waiting
     }
 
+    /// How many calls of this call's user wait in `lane`.
+    pub(crate) fn waiting_of(&self, lane: Lane, call: &Call) -> usize {
+        self.lanes
+            .get(lane)
+            .calls
+            .get(&user_of(call))
+            .map_or(0, VecDeque::len)
+    }
+
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         Lane::ALL.into_iter().map(|lane| self.waiting(lane)).sum()
