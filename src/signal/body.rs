@@ -70,10 +70,11 @@ impl<'a> Codes<'a> {
         }
     }
 
-    fn open(&mut self, object: bool) {
+    /// Objects and arrays alike: an array's elements have no names, so none is looked for.
+    fn open(&mut self) {
         let name = self.name.take();
         let told = self.depth == 0 || name.is_some_and(|name| is_one_of(&ENCLOSING, name));
-        if object && told && self.enclosing == self.depth {
+        if told && self.enclosing == self.depth {
             self.enclosing += 1;
         }
         self.depth += 1;
@@ -138,7 +139,7 @@ impl<'a> Codes<'a> {
         self.rest = rest;
         match first {
             b'"' => return self.string(),
-            b'{' | b'[' => self.open(first == b'{'),
+            b'{' | b'[' => self.open(),
             b'}' | b']' => self.close(),
             b',' => self.name = None,
             _ => {}
@@ -182,7 +183,7 @@ mod tests {
     /// Cases 3, 14 and 22, and what must not be taken for them.
     #[test]
     fn codes_are_found_where_errors_have_them() {
-        let table: [(&str, Option<Code>); 30] = [
+        let table: [(&str, Option<Code>); 33] = [
             (r#"{"error":{"code":"20166","message":"m"}}"#, THROTTLES),
             (r#"{"error":{"message":"m","code":20166}}"#, THROTTLES),
             (r#"{"code":"20166"}"#, THROTTLES),
@@ -200,6 +201,8 @@ mod tests {
                 r#"{"error":{"message":"say \"{[\\","code":"20166"}}"#,
                 THROTTLES,
             ),
+            (r#"{"error":{"innerError":{},"code":"20166"}}"#, THROTTLES),
+            (r#"{"error":{},"code":"20166"}"#, THROTTLES),
             (r#"{"code":"10008","error":{"code":20166}}"#, THROTTLES),
             // Cut off or broken.
             (r#"{"error":{"code":"20166","mess"#, THROTTLES),
@@ -231,6 +234,7 @@ mod tests {
                 None,
             ),
             (r#"{"error":["code","20166"]}"#, None),
+            (r#"{"error":[{"code":"20166"}]}"#, None),
             (r#"[{"code":"20166"}]"#, None),
             ("<p>{\"code\":\"20166\"}</p>", None),
             ("", None),
