@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use spillway_simulator::{Latency, Rejected, Settings, Windows};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-use crate::{config, demo::Demo, telemetry};
+use crate::{config, demo::Demo, limiter::Recovery, serve, telemetry};
 
 /// Keeps applications inside the limits of the APIs they call, so that these never have
 /// to answer 429.
@@ -115,6 +115,21 @@ impl Cli {
         };
         let filter = self.log.filter.clone();
         filter.unwrap_or_else(|| Targets::new().with_default(default))
+    }
+}
+
+impl From<&Serve> for serve::Options {
+    fn from(command: &Serve) -> Self {
+        let recovery = if command.assume_empty {
+            Recovery::AssumeEmpty
+        } else {
+            Recovery::AssumeFull
+        };
+        Self {
+            open: command.open,
+            recovery,
+            ..Self::default()
+        }
     }
 }
 

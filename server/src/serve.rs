@@ -19,7 +19,6 @@ use tokio::net::TcpListener;
 
 use crate::{
     api::Api,
-    cli,
     config::{self, Config, WebAddress},
     dashboard, gateway,
     gateway::GatewayState,
@@ -106,21 +105,6 @@ impl Default for Options {
             open: false,
             recovery: Recovery::AssumeFull,
             time_scale: 1,
-        }
-    }
-}
-
-impl From<&cli::Serve> for Options {
-    fn from(command: &cli::Serve) -> Self {
-        let recovery = if command.assume_empty {
-            Recovery::AssumeEmpty
-        } else {
-            Recovery::AssumeFull
-        };
-        Self {
-            open: command.open,
-            recovery,
-            ..Self::default()
         }
     }
 }
