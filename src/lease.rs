@@ -81,10 +81,21 @@ impl Leases {
             return None;
         }
         let held = self.remove(permit)?;
-        self.expired.insert(permit, held.lease.clone());
-        self.forgotten_at
-            .insert((at.plus_ms(KEPT_AFTER_EXPIRY_MS), permit));
+        self.remember(held.lease.clone());
         Some(held)
+    }
+
+    /// A lease that has expired, to be completed late.
+    pub(crate) fn remember(&mut self, lease: Lease) {
+        let permit = lease.permit;
+        self.forgotten_at
+            .insert((lease.expires_at.plus_ms(KEPT_AFTER_EXPIRY_MS), permit));
+        self.expired.insert(permit, lease);
+    }
+
+    /// An expired lease that has not been completed.
+    pub(crate) fn expired(&self, permit: Permit) -> Option<&Lease> {
+        self.expired.get(&permit)
     }
 
     /// An expired lease that is completed after all, once.

@@ -57,6 +57,13 @@ impl Engine {
         self.leases.get(permit)
     }
 
+    /// What was granted under this number and has expired without an end, for as long as it
+    /// can still be completed.
+    #[must_use]
+    pub fn overdue(&self, permit: Permit) -> Option<&Lease> {
+        self.leases.expired(permit)
+    }
+
     /// The number of the next permit; no number is given out twice, restarts included.
     #[must_use]
     pub const fn next_permit(&self) -> Permit {
@@ -122,6 +129,13 @@ impl Engine {
         }
         self.advance(lease.granted_at);
         self.hold(lease);
+    }
+
+    /// Takes over a lease that had expired when it was written down: its weight landed then.
+    pub fn restore_overdue(&mut self, lease: Lease) {
+        if lease.call.workload < self.workloads.len() {
+            self.leases.remember(lease);
+        }
     }
 
     /// Takes over a renewal that was written down.
