@@ -30,6 +30,10 @@ pub struct Feed {
     pub mounted: RwSignal<bool>,
     /// How current the page is.
     pub freshness: Memo<Freshness>,
+    /// What the server's clock says, Unix milliseconds: when the state was true, and what
+    /// has passed here since it came. It stands still while the page does, and while the
+    /// values are old: they are then shown as they were.
+    pub clock_ms: Memo<i64>,
     /// `14 s old`, for what is not current.
     pub age: Memo<String>,
     /// Where clients send their calls.
@@ -55,12 +59,24 @@ impl Feed {
             let age = connection.with(|it| it.age_ms(now_ms.get()))?;
             Some(format!("{} old", instant::duration(age)))
         };
+        let state = RwSignal::new(served.state);
+        let freshness = Memo::new(move |_| connection.with(|it| it.freshness(now_ms.get())));
+        let clock_ms = Memo::new(move |before: Option<&i64>| {
+            let as_of = state.with(|it| instant::unix_ms(&it.as_of).unwrap_or_default());
+            let stands = freshness.get().is_old() || freshness.get() == Freshness::Paused;
+            let passed = connection.with(|it| it.age_ms(now_ms.get())).unwrap_or(0);
+            match before {
+                Some(before) if stands => as_of.max(*before),
+                _ => as_of.saturating_add_unsigned(passed),
+            }
+        });
         let feed = Self {
-            state: RwSignal::new(served.state),
+            state,
             connection,
+            clock_ms,
             now_ms,
             mounted: RwSignal::new(false),
-            freshness: Memo::new(move |_| connection.with(|it| it.freshness(now_ms.get()))),
+            freshness,
             age: Memo::new(move |_| age().unwrap_or_default()),
             gateway_url: StoredValue::new(served.gateway_url),
             held: StoredValue::new(None),
@@ -242,6 +258,25 @@ mod tests {
                     retry_at_ms: 3_600
                 }
             );
+        });
+    }
+
+    #[test]
+    fn the_servers_clock_goes_on_between_its_words_and_stands_still_with_the_page() {
+        with_feed(|feed| {
+            let clock = || feed.clock_ms.get_untracked();
+            feed.snapshot(started("a", "1970-01-01T00:01:00Z"), 5_000);
+            assert_eq!(clock(), 60_000);
+            feed.tick(5_750);
+            assert_eq!(clock(), 60_750);
+            feed.toggle_pause();
+            feed.tick(9_000);
+            assert_eq!(clock(), 60_750);
+            feed.toggle_pause();
+            feed.snapshot(started("a", "1970-01-01T00:01:05Z"), 10_000);
+            feed.lost(10_250, 11_000);
+            feed.tick(10_500);
+            assert_eq!(clock(), 65_000);
         });
     }
 

@@ -32,10 +32,17 @@ pub fn time_of_day(text: &str) -> &str {
     }
 }
 
-/// How long `until` is after `from`, in milliseconds, at least 0; `None` if either is unreadable.
+/// How long it is from `now_ms`, Unix milliseconds, until `at`, in milliseconds, at least
+/// 0; `None` if `at` is unreadable.
 #[must_use]
-pub fn ms_between(from: &str, until: &str) -> Option<u64> {
-    Some(u64::try_from(unix_ms(until)? - unix_ms(from)?).unwrap_or(0))
+pub fn ms_until(now_ms: i64, at: &str) -> Option<u64> {
+    Some(u64::try_from(unix_ms(at)? - now_ms).unwrap_or(0))
+}
+
+/// How long `at` is before `now_ms`, as [`ms_until`] says how long it is after.
+#[must_use]
+pub fn ms_since(now_ms: i64, at: &str) -> Option<u64> {
+    Some(u64::try_from(now_ms - unix_ms(at)?).unwrap_or(0))
 }
 
 /// A length of time as people say it: `0.4 s`, `12 s`, `2 min`, `1 h 20 min`, `3 d`.
@@ -50,6 +57,16 @@ pub fn duration(ms: u64) -> String {
         7200..172_800 if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
         7200..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// An age as people say it: like [`duration`], but in whole seconds, so that what is
+/// only background doesn't flicker.
+#[must_use]
+pub fn age(ms: u64) -> String {
+    match ms / 1000 {
+        seconds @ 0..10 => format!("{seconds} s"),
+        _ => duration(ms),
     }
 }
 
@@ -141,10 +158,17 @@ mod tests {
 
     #[test]
     fn what_is_over_is_no_time_away() {
-        let (early, late) = ("2026-11-30T14:03:27Z", "2026-11-30T14:03:29.5Z");
-        assert_eq!(ms_between(early, late), Some(2_500));
-        assert_eq!(ms_between(late, early), Some(0));
-        assert_eq!(ms_between("", late), None);
+        let at = "2026-11-30T14:03:29.500Z";
+        let (early, late) = (1_796_047_407_000, 1_796_047_411_000);
+        assert_eq!(
+            [early, late].map(|now| ms_until(now, at)),
+            [Some(2_500), Some(0)]
+        );
+        assert_eq!(
+            [early, late].map(|now| ms_since(now, at)),
+            [Some(0), Some(1_500)]
+        );
+        assert_eq!((ms_until(early, ""), ms_since(early, "")), (None, None));
     }
 
     #[test]
@@ -177,6 +201,7 @@ mod tests {
             [1, 4_000, 121_000, 3_541_000].map(wait),
             ["1 s", "4 s", "3 min", "60 min"]
         );
+        assert_eq!([0, 4_900, 12_900].map(age), ["0 s", "4 s", "12 s"]);
         assert_eq!([0, 999, 3_100].map(fine), ["0 ms", "999 ms", "3.1 s"]);
     }
 }

@@ -161,7 +161,10 @@ pub struct Breaker {
     pub drift: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -320,11 +323,7 @@ mod tests {
             tenant: String::new(),
             user: user.to_owned(),
             layers: vec![layer(120), layer(400)],
-            breaker: Breaker {
-                state: BreakerState::Closed,
-                until: None,
-                reason: None,
-            },
+            breaker: Breaker::default(),
         }
     }
 

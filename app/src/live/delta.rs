@@ -287,7 +287,7 @@ fn named<'a, T>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Breaker, BreakerState, Dimension, Lane, Layer, Scope};
+    use super::super::{Breaker, Dimension, Lane, Layer, Scope};
     use super::*;
 
     fn layer() -> impl Strategy<Value = Layer> {
@@ -321,11 +321,7 @@ mod tests {
                 tenant: format!("t{tenant}"),
                 user: format!("u{user}"),
                 layers,
-                breaker: Breaker {
-                    state: BreakerState::Closed,
-                    until: None,
-                    reason: None,
-                },
+                breaker: Breaker::default(),
             })
     }
 

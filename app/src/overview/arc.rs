@@ -13,6 +13,13 @@ pub const LENGTH: &str = "1000";
 /// Path data of a tick at the beginning of the scale, to be turned; see [`turn`].
 pub const TICK: &str = "M27.09 77L16.7 83";
 
+/// Path data of a short tick outside the arc, at the beginning of the scale.
+pub const OUTER_TICK: &str = "M17.1 82.8L12.4 85.5";
+
+/// Path data of a diamond outside the arc, at the beginning of the scale, its points
+/// towards and away from the centre.
+pub const DIAMOND: &str = "M9.3 87.3L14.4 88L16.3 83.3L11.2 82.5Z";
+
 const SPAN_DEGREES: u32 = 240;
 
 /// The dashes that draw the arc from one per mille of it to another (both at most 1000);

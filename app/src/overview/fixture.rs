@@ -1,9 +1,12 @@
 //! States for the tests of the overview.
 
 use crate::live::{
-    Breaker, BreakerState, Budget, Dimension, Lane, Lanes, Layer, Scope, Second, State, Upstream,
-    Workload,
+    Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, Lanes, Layer, Scope, Second,
+    State, Upstream, Workload,
 };
+
+/// When [`overview`] was true, Unix milliseconds.
+pub const NOW: i64 = 1_796_047_407_250;
 
 /// When [`overview`] was true.
 pub const AS_OF: &str = "2026-11-30T14:03:27.250Z";
@@ -51,11 +54,33 @@ pub fn budget(user: &str, layers: Vec<Layer>) -> Budget {
         tenant: tenant.to_owned(),
         user: user.to_owned(),
         layers,
-        breaker: Breaker {
-            state: BreakerState::Closed,
-            until: None,
-            reason: None,
-        },
+        breaker: Breaker::default(),
+    }
+}
+
+/// A breaker that throttling brought into `state`.
+pub fn throttled(state: BreakerState, until: Option<&str>) -> Breaker {
+    Breaker {
+        state,
+        until: until.map(ToOwned::to_owned),
+        reason: Some(BreakerReason::Throttled),
+        ..Breaker::default()
+    }
+}
+
+/// A breaker that closes when told to.
+pub fn forced(state: BreakerState, until: &str) -> Breaker {
+    Breaker {
+        reason: Some(BreakerReason::Forced),
+        ..throttled(state, Some(until))
+    }
+}
+
+/// A budget that is nowhere near a limit, with its breaker.
+pub fn tripped(user: &str, breaker: Breaker) -> Budget {
+    Budget {
+        breaker,
+        ..budget(user, onenote((30, 0), (60, 0), (0, 0)))
     }
 }
 

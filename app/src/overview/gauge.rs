@@ -1,16 +1,19 @@
-//! One layer as an arc: what background and foreground use of it, and where the
-//! background's share ends.
+//! One layer as an arc: what background and foreground use of it, where the background's
+//! share ends, and what the upstream last said of it.
 
 use leptos::either::Either;
 use leptos::prelude::*;
 
 use super::arc;
+use super::breaker;
 use super::icon::{Icon, Sign};
-use super::wording::{Zone, background_cap, count, layer_name, layer_unit, period, permille};
+use super::wording::{
+    NEAR_PERMILLE, Zone, background_cap, capital, count, layer_name, layer_unit, period, permille,
+};
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
-use crate::live::Layer;
+use crate::live::{Breaker, BreakerState, Dimension, Layer};
 
 /// Everything a gauge shows, worked out once per change.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +24,8 @@ pub struct Drawing {
     pub class: &'static str,
     /// The sign beside the caption, if something is to be said.
     pub icon: Option<Icon>,
+    /// The caption's colour.
+    pub caption_class: &'static str,
     /// What is used, in whole per cent, rounded down: 100 is only what is full.
     pub percent: u64,
     /// What is used.
@@ -37,29 +42,57 @@ pub struct Drawing {
     pub foreground: Option<String>,
     /// How far the tick at the background's share is turned.
     pub share: String,
+    /// How far the diamond is turned that stands where the upstream last reported itself.
+    pub reported: Option<String>,
     /// What stands under the arc.
     pub caption: String,
     /// The whole in words.
     pub text: String,
 }
 
-/// Works out what a gauge shows of `layer` at `as_of`.
+/// Works out what a gauge shows of `layer`, in a budget with `breaker`, at `now_ms`.
+///
+/// The upstream says what share of a limit is used, and not of which: all rates of the
+/// budget show it. Calls in flight it does not count.
 #[must_use]
-pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
+pub fn draw(layer: &Layer, breaker: &Breaker, now_ms: i64) -> Drawing {
     let background = permille(layer.used_background, layer.limit);
     let zone = Zone::of(layer);
     let of = format!("{} of {}", count(layer.used), count(layer.limit));
-    let caption = caption(layer, zone, as_of);
-    let text = format!(
-        "{of} {}, {} of them background, whose share is {}. {caption}",
+    let room = room(layer, zone, now_ms);
+    let mut text = format!(
+        "{of} {}, {} of them background, whose share is {}. {room}",
         period(layer),
         count(layer.used_background),
         count(background_cap(layer)),
     );
+    let reported = breaker
+        .reported_permille
+        .filter(|_| layer.dimension == Dimension::Rate);
+    if let (Some(_), Some(report)) = (reported, breaker::report(breaker, now_ms)) {
+        text += ". ";
+        text += &capital(report);
+    }
+    let stopped = breaker::label(breaker).filter(|_| breaker.state != BreakerState::Closed);
+    if stopped.is_some() {
+        text += ". Breaker ";
+        text += breaker::word(breaker);
+        text += &breaker::explanation(breaker, now_ms);
+    }
+    // Room is of no use while nothing passes; otherwise a full limit is what holds calls.
+    let stopped = stopped.filter(|_| breaker::stops(breaker) || zone != Zone::Full);
+    let (caption_class, icon, caption) = match stopped {
+        Some(label) => (label.class, Some(label.icon), label.word),
+        None => {
+            let icon = (zone != Zone::Clear).then(|| Icon::of(zone));
+            (zone.class(), icon, room)
+        }
+    };
     Drawing {
         name: layer_name(layer),
         class: zone.class(),
-        icon: (zone != Zone::Clear).then(|| Icon::of(zone)),
+        icon,
+        caption_class,
         percent: u64::from(layer.used_permille() / 10),
         used: layer.used,
         used_background: layer.used_background,
@@ -68,6 +101,7 @@ pub fn draw(layer: &Layer, as_of: &str) -> Drawing {
         background: arc::dashes(0, background),
         foreground: arc::dashes(background, layer.used_permille()),
         share: arc::turn(u32::from(layer.share_permille)),
+        reported: reported.map(arc::turn),
         caption,
         text,
     }
@@ -82,11 +116,14 @@ pub fn Gauge(
     /// The layer.
     #[prop(into)]
     layer: Signal<Layer>,
+    /// The breaker of its budget.
+    #[prop(into)]
+    breaker: Signal<Breaker>,
 ) -> impl IntoView {
     let feed = Feed::expect();
     let drawing = Memo::new(move |_| {
-        feed.state
-            .with(|state| layer.with(|layer| draw(layer, &state.as_of)))
+        let now_ms = feed.clock_ms.get();
+        layer.with(|layer| breaker.with(|breaker| draw(layer, breaker, now_ms)))
     });
     let get = move |field: fn(&Drawing) -> String| move || drawing.with(field);
     let label = move || owner.with(|owner| drawing.with(|it| format!("{owner}: {}", it.name)));
@@ -120,6 +157,7 @@ pub fn Gauge(
                 <Arc class="fore" dashes=Signal::derive(move || drawing.with(|it| it.foreground.clone()))/>
                 <Arc class="back" dashes=Signal::derive(move || drawing.with(|it| it.background.clone()))/>
                 <path class="share" d=arc::TICK transform=get(|it| it.share.clone())></path>
+                <Report turn=Signal::derive(move || drawing.with(|it| it.reported.clone()))/>
                 <text class="percent" x="60" y="59">
                     {get(|it| it.percent.to_string())}
                     <tspan class="unit" dx="1">"%"</tspan>
@@ -150,12 +188,29 @@ fn Arc(class: &'static str, dashes: Signal<Option<String>>) -> impl IntoView {
     .erase()
 }
 
+/// Where the upstream last reported itself, and the threshold that this is measured
+/// against; out of sight where there is no report.
+#[component]
+fn Report(turn: Signal<Option<String>>) -> impl IntoView {
+    let hidden = move || turn.with(Option::is_none);
+    view! {
+        <path class="soft" class:none=hidden d=arc::OUTER_TICK transform=arc::turn(NEAR_PERMILLE)></path>
+        <path
+            class="reported"
+            class:none=hidden
+            d=arc::DIAMOND
+            transform=move || turn.get().unwrap_or_default()
+        ></path>
+    }
+    .erase()
+}
+
 /// What stands under the arc while it is current.
 #[component]
 fn Caption(drawing: Memo<Drawing>) -> impl IntoView {
     let icon = Memo::new(move |_| drawing.with(|it| it.icon));
     view! {
-        <span class="cap">
+        <span class=move || drawing.with(|it| ["cap ", it.caption_class].concat())>
             {move || icon.get().map(|icon| view! { <Sign icon=icon/> })}
             {move || drawing.with(|it| it.caption.clone())}
         </span>
@@ -164,11 +219,11 @@ fn Caption(drawing: Memo<Drawing>) -> impl IntoView {
 }
 
 /// `60 s window`, or what is the matter and when it ends.
-fn caption(layer: &Layer, zone: Zone, as_of: &str) -> String {
+fn room(layer: &Layer, zone: Zone, now_ms: i64) -> String {
     let wait = layer
         .frees_at
         .as_deref()
-        .and_then(|at| instant::ms_between(as_of, at))
+        .and_then(|at| instant::ms_until(now_ms, at))
         .map(instant::wait);
     match (zone, wait) {
         (_, Some(wait)) => format!("{}, room in {wait}", zone.word()),
@@ -179,12 +234,16 @@ fn caption(layer: &Layer, zone: Zone, as_of: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{AS_OF, concurrency, frees, rate};
+    use super::super::fixture::{NOW, concurrency, frees, rate, throttled};
     use super::*;
+
+    fn drawn(layer: &Layer) -> Drawing {
+        draw(layer, &Breaker::default(), NOW)
+    }
 
     #[test]
     fn a_drawing_holds_the_layers_own_numbers() {
-        let drawing = draw(&rate(3_600, 800, 688, 301), AS_OF);
+        let drawing = drawn(&rate(3_600, 800, 688, 301));
         assert_eq!(
             (drawing.percent, drawing.used, drawing.limit),
             (86, 688, 800)
@@ -201,15 +260,57 @@ mod tests {
 
     #[test]
     fn only_what_is_full_is_a_hundred_per_cent() {
-        assert_eq!(draw(&rate(3_600, 400, 399, 0), AS_OF).percent, 99);
-        assert_eq!(draw(&concurrency(5, 5, 0), AS_OF).percent, 100);
+        assert_eq!(drawn(&rate(3_600, 400, 399, 0)).percent, 99);
+        assert_eq!(drawn(&concurrency(5, 5, 0)).percent, 100);
     }
 
     #[test]
     fn captions_say_the_window_or_the_trouble() {
         let full = frees(rate(60, 120, 120, 0), "2026-11-30T14:03:31Z");
-        let said =
-            [rate(60, 120, 5, 0), concurrency(5, 1, 0), full].map(|it| draw(&it, AS_OF).caption);
+        let said = [rate(60, 120, 5, 0), concurrency(5, 1, 0), full].map(|it| drawn(&it).caption);
         assert_eq!(said, ["60 s window", "calls now", "Full, room in 4 s"]);
+    }
+
+    #[test]
+    fn a_report_is_a_diamond_at_most_at_the_end_and_its_true_figure_in_words() {
+        let breaker = Breaker {
+            reported_permille: Some(1_250),
+            reported_at: Some("2026-11-30T14:03:23Z".to_owned()),
+            ..Breaker::default()
+        };
+        let drawing = draw(&rate(60, 120, 102, 0), &breaker, NOW);
+        assert_eq!(drawing.reported, Some(arc::turn(1_000)));
+        assert_eq!(drawing.caption, "Near");
+        assert!(
+            drawing.text.ends_with("Near. Upstream says 125 %, 4 s ago"),
+            "{}",
+            drawing.text
+        );
+        assert_eq!(draw(&concurrency(5, 1, 0), &breaker, NOW).reported, None);
+    }
+
+    #[test]
+    fn gauges_of_a_stopped_budget_say_so() {
+        let open = throttled(BreakerState::Open, Some("2026-11-30T14:03:39.250Z"));
+        let drawing = draw(&rate(60, 120, 5, 0), &open, NOW);
+        assert_eq!(
+            (
+                drawing.class,
+                drawing.caption_class,
+                drawing.caption.as_str()
+            ),
+            ("clear", "full", "Open")
+        );
+        assert!(
+            drawing
+                .text
+                .ends_with("60 s window. Breaker open: upstream throttles, next try in 12 s"),
+            "{}",
+            drawing.text
+        );
+        let full = frees(rate(60, 120, 120, 0), "2026-11-30T14:03:31Z");
+        let soft = throttled(BreakerState::Soft, None);
+        let said = [open, soft].map(|it| draw(&full, &it, NOW).caption);
+        assert_eq!(said, ["Open", "Full, room in 4 s"]);
     }
 }

@@ -15,6 +15,12 @@ pub enum Icon {
     Near,
     /// Nothing passes: a cross.
     Full,
+    /// One call is tried: a disc cut in halves.
+    Trying,
+    /// More and more passes: an arrow upwards.
+    Rising,
+    /// What the upstream reported: the gauges' diamond.
+    Report,
     /// Held back on purpose: two bars.
     Held,
     /// The overview: a house.
@@ -39,6 +45,9 @@ impl Icon {
             Self::Clear => "M5 12l5 5 9-10",
             Self::Near => "M12 4v9M12 18v.5",
             Self::Full => "M6 6l12 12M18 6L6 18",
+            Self::Trying => "M5 12a7 7 0 1 1 14 0a7 7 0 1 1-14 0M12 5v14",
+            Self::Rising => "M12 20V5M6 11l6-6 6 6",
+            Self::Report => "M12 4l7 8-7 8-7-8z",
             Self::Held => "M9 6v12M15 6v12",
             Self::Home => "M3 11l9-7 9 7v9h-6v-6H9v6H3z",
         }

@@ -5,6 +5,7 @@
 //! elements whose values changed.
 
 mod arc;
+mod breaker;
 #[cfg(test)]
 mod fixture;
 mod flow;
@@ -44,8 +45,9 @@ pub fn Overview() -> impl IntoView {
         })
     });
     let said = Memo::new(move |_| {
+        let now_ms = feed.clock_ms.get();
         feed.state
-            .with(|state| feed.gateway_url.with_value(|url| lead(state, url)))
+            .with(|state| feed.gateway_url.with_value(|url| lead(state, url, now_ms)))
     });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     view! {

@@ -14,6 +14,8 @@ pub struct Label {
     pub icon: Icon,
     /// Its word.
     pub word: String,
+    /// What follows the word, in lighter type, with the punctuation between them.
+    pub more: String,
 }
 
 impl Label {
@@ -24,6 +26,7 @@ impl Label {
             class: zone.class(),
             icon: Icon::of(zone),
             word: word.into(),
+            more: String::new(),
         }
     }
 
@@ -34,6 +37,7 @@ impl Label {
             class: "quiet",
             icon: Icon::Held,
             word: word.into(),
+            more: String::new(),
         }
     }
 }
@@ -45,11 +49,18 @@ pub fn Pill(
     #[prop(into)]
     label: Signal<Label>,
 ) -> impl IntoView {
-    let icon = Signal::derive(move || label.with(|label| label.icon));
+    let icon = Memo::new(move |_| label.with(|label| label.icon));
+    let more = move || {
+        let more = label.with(|label| label.more.clone());
+        (!more.is_empty()).then(|| view! { <span class="more">{more}</span> })
+    };
     view! {
         <span class=move || label.with(|label| format!("pill {}", label.class))>
             <Sign icon=icon/>
-            {move || label.with(|label| label.word.clone())}
+            <span>
+                {move || label.with(|label| label.word.clone())}
+                {more}
+            </span>
         </span>
     }
 }

@@ -2,11 +2,13 @@
 
 use leptos::prelude::*;
 
+use super::breaker;
 use super::pill::{Label, Pill};
 use super::wording::{Zone, background_cap, count, period, plural, tightest, usage};
 use crate::erase::Erase;
+use crate::feed::Feed;
 use crate::instant;
-use crate::live::{Budget, BudgetKey, Dimension, Scope, Workload};
+use crate::live::{Breaker, BreakerState, Budget, BudgetKey, Dimension, Scope, Workload};
 use crate::time::{Apart, At};
 
 /// How many users the overview lists.
@@ -47,6 +49,8 @@ pub struct Row {
     pub permille: u32,
     /// `400 of 400 this hour`.
     pub usage: String,
+    /// Why the breaker is not closed, and what else is to be known of it.
+    pub note: String,
     /// The state.
     pub label: Label,
     /// The class that colours the bar.
@@ -58,9 +62,9 @@ pub struct Row {
     pub frees: String,
 }
 
-/// Works out the row of `budget` at `as_of`.
+/// Works out the row of `budget` at `now_ms`.
 #[must_use]
-pub fn row(budget: &Budget, as_of: &str) -> Row {
+pub fn row(budget: &Budget, now_ms: i64) -> Row {
     let tight = tightest(budget);
     let permille = tight.map_or(0, crate::live::Layer::used_permille);
     let zone = Zone::at(permille);
@@ -68,13 +72,7 @@ pub fn row(budget: &Budget, as_of: &str) -> Row {
     let held = (zone == Zone::Clear)
         .then(|| held_background(budget))
         .flatten();
-    let frees_at = budget
-        .layers
-        .iter()
-        .filter_map(|it| it.frees_at.as_ref())
-        .max();
-    let full_in_flight =
-        tight.is_some_and(|it| it.dimension == Dimension::Concurrency) && zone == Zone::Full;
+    let frees_at = frees_at(budget);
     Row {
         user: budget.user.clone(),
         under: if budget.tenant.is_empty() {
@@ -88,18 +86,54 @@ pub fn row(budget: &Budget, as_of: &str) -> Row {
             .clone()
             .or_else(|| tight.map(usage))
             .unwrap_or_default(),
-        label: match held {
-            Some(_) => Label::held("At its share"),
-            None => Label::zone(zone, zone.word()),
-        },
+        note: note(&budget.breaker),
+        // A used-up limit holds more calls than a breaker that lets some through.
+        label: breaker::label(&budget.breaker)
+            .filter(|_| breaker::stops(&budget.breaker) || zone != Zone::Full)
+            .unwrap_or_else(|| match held {
+                Some(_) => Label::held("At its share"),
+                None => Label::zone(zone, zone.word()),
+            }),
         class: zone.class(),
-        frees: match frees_at.map(|at| instant::ms_between(as_of, at)) {
+        frees: match frees_at.map(|at| instant::ms_until(now_ms, at)) {
             Some(Some(ms)) => format!("in {}", instant::wait(ms)),
             Some(None) => String::new(),
-            None if full_in_flight => "when a call ends".to_owned(),
-            None => "\u{2013}".to_owned(),
+            None => no_instant(budget),
         },
         frees_at: frees_at.cloned().unwrap_or_default(),
+    }
+}
+
+/// When both every layer and the breaker let a foreground call through, if only time is
+/// needed. RFC 3339 in UTC sorts as text.
+fn frees_at(budget: &Budget) -> Option<&String> {
+    let opens = budget.breaker.until.as_ref();
+    let opens = opens.filter(|_| budget.breaker.state == BreakerState::Open);
+    let layers = budget.layers.iter().filter_map(|it| it.frees_at.as_ref());
+    layers.chain(opens).max()
+}
+
+/// What makes room where no instant does.
+fn no_instant(budget: &Budget) -> String {
+    let tight = tightest(budget).filter(|it| Zone::of(it) == Zone::Full);
+    match budget.breaker.state {
+        BreakerState::HalfOpen => "when a probe passes".to_owned(),
+        BreakerState::Recovering => breaker::at_once(&budget.breaker),
+        _ if tight.is_some_and(|it| it.dimension == Dimension::Concurrency) => {
+            "when a call ends".to_owned()
+        }
+        _ => "\u{2013}".to_owned(),
+    }
+}
+
+/// `upstream throttles; throttled though room was left: …`
+fn note(breaker: &Breaker) -> String {
+    let reason = breaker::label(breaker).map(|_| breaker::reason(breaker));
+    match (reason, breaker::drift(breaker)) {
+        // That it throttles is said by how it does.
+        (_, Some(drift)) => drift.to_owned(),
+        (Some(reason), None) => reason.to_owned(),
+        (None, None) => String::new(),
     }
 }
 
@@ -128,8 +162,6 @@ pub fn UserTable(
     workload: Memo<Workload>,
     /// Which of them, in which order.
     ranked: Memo<Vec<BudgetKey>>,
-    /// When that was true.
-    as_of: Memo<String>,
 ) -> impl IntoView {
     let (held, hold) = signal(false);
     let order = Memo::new(move |before: Option<&Vec<BudgetKey>>| match before {
@@ -168,7 +200,7 @@ pub fn UserTable(
                 </thead>
                 <tbody role="rowgroup">
                     <For each=move || order.get() key=BudgetKey::clone let(key)>
-                        <UserRow key=key workload=workload as_of=as_of/>
+                        <UserRow key=key workload=workload/>
                     </For>
                 </tbody>
             </table>
@@ -178,11 +210,12 @@ pub fn UserTable(
 }
 
 #[component]
-fn UserRow(key: BudgetKey, workload: Memo<Workload>, as_of: Memo<String>) -> impl IntoView {
+fn UserRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
+    let clock_ms = Feed::expect().clock_ms;
     let shown = Memo::new(move |before: Option<&Option<Row>>| {
         let found = workload.with(|it| {
             let budget = it.budgets.iter().find(|budget| budget.key() == key)?;
-            Some(as_of.with(|as_of| row(budget, as_of)))
+            Some(row(budget, clock_ms.get()))
         });
         // Gone from the state an instant before it is gone from the list.
         found.or_else(|| before.cloned().flatten())
@@ -213,7 +246,10 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>, as_of: Memo<String>) -> imp
                 </svg>
                 <span class="percent">{get(|row| format!("{} %", row.permille / 10))}</span>
             </td>
-            <td role="cell" class="usage">{get(|row| row.usage.clone())}</td>
+            <td role="cell" class="usage">
+                {get(|row| row.usage.clone())}
+                <small>{get(|row| row.note.clone())}</small>
+            </td>
             <td role="cell" class="state"><Pill label=label/></td>
             <td role="cell" class="frees">
                 <span>{get(|row| row.frees.clone())}</span>
@@ -233,14 +269,16 @@ fn keep_order(before: &[BudgetKey], now: &[BudgetKey]) -> Vec<BudgetKey> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{AS_OF, budget, concurrency, onenote, overview};
+    use super::super::fixture::{
+        NOW, budget, concurrency, forced, frees, onenote, overview, rate, throttled, tripped,
+    };
     use super::*;
 
     fn rows() -> Vec<Row> {
         let state = overview();
         let budgets = &state.upstreams[0].workloads[0].budgets;
         let users = budgets.iter().filter(|it| it.scope == Scope::User);
-        users.map(|it| row(it, AS_OF)).collect()
+        users.map(|it| row(it, NOW)).collect()
     }
 
     #[test]
@@ -290,11 +328,67 @@ mod tests {
 
     #[test]
     fn calls_in_flight_free_when_one_ends() {
-        let row = row(&budget("a@x", vec![concurrency(5, 5, 0)]), AS_OF);
+        let row = row(&budget("a@x", vec![concurrency(5, 5, 0)]), NOW);
         assert_eq!(
             (row.frees.as_str(), row.usage.as_str()),
             ("when a call ends", "5 of 5 in flight")
         );
+    }
+
+    #[test]
+    fn a_breaker_is_the_state_and_its_end_may_be_the_later_one() {
+        let open = throttled(BreakerState::Open, Some("2026-11-30T14:03:39.250Z"));
+        let shown = row(&tripped("a@x", open.clone()), NOW);
+        assert_eq!(
+            (
+                shown.label.word.as_str(),
+                shown.frees.as_str(),
+                shown.note.as_str()
+            ),
+            ("Open", "in 12 s", "upstream throttles")
+        );
+        let full = frees(rate(60, 120, 120, 0), "2026-11-30T14:03:57.250Z");
+        let both = Budget {
+            breaker: open,
+            ..budget("a@x", vec![full])
+        };
+        let shown = row(&both, NOW);
+        assert_eq!(
+            (shown.label.word.as_str(), shown.frees.as_str()),
+            ("Open", "in 30 s")
+        );
+    }
+
+    #[test]
+    fn the_way_back_has_no_instant() {
+        let ramp = Breaker {
+            ramp_calls: Some(4),
+            ..throttled(BreakerState::Recovering, None)
+        };
+        let trying = throttled(BreakerState::HalfOpen, None);
+        let said = [trying, ramp].map(|it| row(&tripped("a@x", it), NOW).frees);
+        assert_eq!(said, ["when a probe passes", "4 calls at once"]);
+        let soft = throttled(BreakerState::Soft, Some("2026-11-30T14:03:39Z"));
+        assert_eq!(row(&tripped("a@x", soft), NOW).frees, "\u{2013}");
+    }
+
+    #[test]
+    fn what_it_means_is_mentioned() {
+        let drifting = Breaker {
+            drift: 1,
+            ..throttled(BreakerState::Open, None)
+        };
+        let closed = forced(BreakerState::Closed, "2026-11-30T14:13:00Z");
+        let rows = [drifting, closed].map(|it| row(&tripped("a@x", it), NOW));
+        let said = rows.map(|row| (row.label.word, row.note));
+        let expected = [
+            (
+                "Open",
+                "throttled though room was left: someone else uses the quota, or the limit is lower",
+            ),
+            ("Forced closed", "an operator said so"),
+        ];
+        assert_eq!(said, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     }
 
     #[test]

@@ -82,18 +82,21 @@ pub fn plural(number: u64, one: &str) -> String {
     format!("{} {one}{s}", count(number))
 }
 
+/// The text with a capital first letter.
+#[must_use]
+pub fn capital(mut text: String) -> String {
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
 /// A layer's name: `Minute`, `Hour`, `10 seconds`, `In flight`.
 #[must_use]
 pub fn layer_name(layer: &Layer) -> String {
     match (layer.dimension, layer.window_ms) {
         (Dimension::Concurrency, _) => "In flight".to_owned(),
-        (Dimension::Rate, Some(window_ms)) => {
-            let mut name = window(window_ms);
-            if let Some(first) = name.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            name
-        }
+        (Dimension::Rate, Some(window_ms)) => capital(window(window_ms)),
         (Dimension::Rate, None) => "Rate".to_owned(),
     }
 }

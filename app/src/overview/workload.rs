@@ -2,15 +2,19 @@
 
 use leptos::prelude::*;
 
+use super::breaker;
 use super::flow::FlowBlock;
 use super::gauge::Gauge;
+use super::icon::{Icon, Sign};
 use super::lanes::{LaneTable, LaneUse, bars};
 use super::pill::{Label, Pill};
 use super::users::{UserTable, ranked};
 use super::wording::{Zone, plural};
 use crate::erase::Erase;
 use crate::feed::Feed;
-use crate::live::{BreakerState, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload};
+use crate::live::{
+    Breaker, BreakerState, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload,
+};
 
 /// The card of the workload called `name` of `upstream`, and the table of its users.
 #[component]
@@ -37,23 +41,22 @@ pub fn WorkloadCard(
         let first = ranked.with(|ranked| ranked.first().cloned())?;
         workload.with(|it| it.budgets.iter().find(|it| it.key() == first).cloned())
     });
-    let labels = Memo::new(move |_| workload.with(labels));
+    let labels = Memo::new(move |_| workload.with(|it| labels(it, feed.clock_ms.get())));
+    let places = Memo::new(move |_| labels.with(Vec::len));
     let is_used = Memo::new(move |_| {
         workload.with(|it| !it.budgets.is_empty() || it.lanes != Lanes::default())
     });
     let has_users = Memo::new(move |_| nearest.with(Option::is_some));
-    let pills = move || {
-        labels
-            .get()
-            .into_iter()
-            .map(|label| view! { <Pill label=Signal::stored(label)/> })
-            .collect_view()
+    let label = move |at: usize| {
+        Memo::new(move |_| labels.with(|it| it.get(at).cloned().unwrap_or_else(|| Label::held(""))))
     };
     view! {
         <section class="card workload" aria-label=title>
             <div class="head">
                 <h2>{title.clone()}</h2>
-                {pills}
+                <For each=move || 0..places.get() key=|at| *at let(at)>
+                    <Pill label=label(at)/>
+                </For>
             </div>
             <Show when=move || is_used.get() fallback=|| view! { <p class="nothing">"No call has used these limits yet."</p> }>
                 <div class="matrix">
@@ -77,7 +80,7 @@ pub fn WorkloadCard(
             </Show>
         </section>
         <Show when=move || has_users.get()>
-            <UserTable workload=workload ranked=ranked as_of=as_of/>
+            <UserTable workload=workload ranked=ranked/>
         </Show>
     }
     .erase()
@@ -107,16 +110,35 @@ fn BudgetRow(
     let layers =
         Memo::new(move |_| budget.with(|it| it.as_ref().map(layer_keys).unwrap_or_default()));
     let owner = Signal::derive(move || under.with(|under| format!("{title} {under}")));
+    let clock_ms = Feed::expect().clock_ms;
+    let breaker = Memo::new(move |_| {
+        budget.with(|it| it.as_ref().map(|it| it.breaker.clone()).unwrap_or_default())
+    });
+    let report = Memo::new(move |_| breaker.with(|it| breaker::report(it, clock_ms.get())));
+    let has_report = Memo::new(move |_| report.with(Option::is_some));
+    let drift = Memo::new(move |_| breaker.with(breaker::drift));
+    let drift = move || {
+        drift
+            .get()
+            .map(|drift| view! { <small class="drift">{drift}</small> })
+    };
     view! {
         <div class="row">
             <div class="owner">
                 <b>{title}</b>
                 <span>{move || under.get()}</span>
                 <small>{note}</small>
+                <Show when=move || has_report.get()>
+                    <small class="report">
+                        <Sign icon=Signal::stored(Icon::Report)/>
+                        {move || report.get()}
+                    </small>
+                </Show>
+                {drift}
             </div>
             <div class="gauges">
                 <For each=move || layers.get() key=|key| *key let(key)>
-                    <LayerGauge at=key.0 owner=owner budget=budget/>
+                    <LayerGauge at=key.0 owner=owner budget=budget breaker=breaker/>
                 </For>
             </div>
         </div>
@@ -125,13 +147,18 @@ fn BudgetRow(
 }
 
 #[component]
-fn LayerGauge(at: usize, owner: Signal<String>, budget: Memo<Option<Budget>>) -> impl IntoView {
+fn LayerGauge(
+    at: usize,
+    owner: Signal<String>,
+    budget: Memo<Option<Budget>>,
+    breaker: Memo<Breaker>,
+) -> impl IntoView {
     let layer = Memo::new(move |before: Option<&Layer>| {
         let found = budget.with(|it| it.as_ref()?.layers.get(at).cloned());
         // Gone from the state an instant before its gauge is gone.
         found.or_else(|| before.cloned()).unwrap_or(NONE)
     });
-    view! { <Gauge owner=owner layer=layer/> }
+    view! { <Gauge owner=owner layer=layer breaker=breaker/> }
 }
 
 /// What a layer that was never there would be.
@@ -169,41 +196,69 @@ fn shared_keys(workload: &Workload) -> Vec<BudgetKey> {
     keys
 }
 
-/// How the workload's budgets are, in a few words.
-fn labels(workload: &Workload) -> Vec<Label> {
-    let of = |user: bool| {
-        workload
-            .budgets
-            .iter()
-            .filter(move |it| (it.scope == Scope::User) == user)
-    };
-    let zone = |it: &Budget| Zone::at(rate_permille(it));
-    let mut labels = Vec::new();
-    if let Some(worst) = of(false).map(zone).max() {
-        labels.push(Label::zone(worst, format!("App {}", worst.small_word())));
-    }
-    for level in [Zone::Full, Zone::Near] {
-        let number = of(true).filter(|it| zone(it) == level).count() as u64;
-        if number > 0 {
-            let word = level.small_word();
-            labels.push(Label::zone(
-                level,
-                format!("{} {word}", plural(number, "user")),
-            ));
-        }
-    }
-    let stopped = workload
+/// How the workload's budgets are, in a few words: shared breakers that are not closed,
+/// the app's limits, and how many users are in trouble.
+fn labels(workload: &Workload, now_ms: i64) -> Vec<Label> {
+    let (users, shared): (Vec<_>, Vec<_>) = workload
         .budgets
         .iter()
-        .filter(|it| it.breaker.state != BreakerState::Closed);
-    let stopped = stopped.count() as u64;
-    if stopped > 0 {
-        labels.push(Label::zone(
-            Zone::Near,
-            format!("{} not closed", plural(stopped, "breaker")),
-        ));
+        .partition(|it| it.scope == Scope::User);
+    let zone = |it: &&Budget| Zone::at(rate_permille(it));
+    let mut labels = shared_breakers(&shared, now_ms);
+    match shared.iter().map(zone).max() {
+        // "Clear" beside "open" would be one word too many.
+        Some(Zone::Clear) if !labels.is_empty() => {}
+        Some(worst) => labels.push(Label::zone(worst, ["App ", worst.small_word()].concat())),
+        None => {}
+    }
+    labels.extend(user_breakers(&users));
+    for level in [Zone::Full, Zone::Near] {
+        let number = users.iter().filter(|it| zone(it) == level).count() as u64;
+        if number > 0 {
+            let word = [&plural(number, "user"), " ", level.small_word()].concat();
+            labels.push(Label::zone(level, word));
+        }
     }
     labels
+}
+
+/// `App open: upstream throttles, next try in 12 s`; with a name where there are several.
+fn shared_breakers(shared: &[&Budget], now_ms: i64) -> Vec<Label> {
+    let apps = shared.iter().filter(|it| it.scope == Scope::App).count();
+    let said = |budget: &&Budget| {
+        let owner = match budget.scope {
+            Scope::App if apps < 2 => "App ".to_owned(),
+            Scope::App => ["App ", &budget.app, " "].concat(),
+            _ => ["Tenant ", &budget.tenant, " "].concat(),
+        };
+        Some(Label {
+            word: owner + breaker::word(&budget.breaker),
+            more: breaker::explanation(&budget.breaker, now_ms),
+            ..breaker::label(&budget.breaker)?
+        })
+    };
+    shared.iter().filter_map(said).take(SHARED_MAX).collect()
+}
+
+/// `Open: 2 users`, for each state that there is, the worst first.
+fn user_breakers(users: &[&Budget]) -> Vec<Label> {
+    let mut labels: Vec<(Label, u64)> = Vec::new();
+    let mut users: Vec<_> = users
+        .iter()
+        .filter(|it| it.breaker.state != BreakerState::Closed)
+        .collect();
+    users.sort_by_key(|it| std::cmp::Reverse(breaker::severity(it.breaker.state)));
+    for label in users.iter().filter_map(|it| breaker::label(&it.breaker)) {
+        match labels.iter_mut().find(|(it, _)| *it == label) {
+            Some((_, number)) => *number += 1,
+            None => labels.push((label, 1)),
+        }
+    }
+    let count = |(label, number): (Label, u64)| Label {
+        more: [": ", &plural(number, "user")].concat(),
+        ..label
+    };
+    labels.into_iter().map(count).collect()
 }
 
 /// How full the fullest rate is; calls in flight come and go too fast for a word.
@@ -217,13 +272,15 @@ fn rate_permille(budget: &Budget) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{budget, concurrency, overview, state};
+    use super::super::fixture::{
+        NOW, budget, concurrency, forced, overview, state, throttled, tripped,
+    };
     use super::*;
 
     fn words(state: &crate::live::State) -> Vec<String> {
-        labels(&state.upstreams[0].workloads[0])
+        labels(&state.upstreams[0].workloads[0], NOW)
             .into_iter()
-            .map(|it| it.word)
+            .map(|it| it.word + &it.more)
             .collect()
     }
 
@@ -243,5 +300,41 @@ mod tests {
             budget("a@b", vec![concurrency(5, 5, 0)]),
         ]);
         assert_eq!(words(&busy), ["App clear"]);
+    }
+
+    #[test]
+    fn breakers_are_said_and_users_counted_the_worst_first() {
+        let open = || throttled(BreakerState::Open, Some("2026-11-30T14:03:39.250Z"));
+        let soft = throttled(BreakerState::Soft, None);
+        let state = state(vec![
+            tripped("", open()),
+            tripped("a@b", soft),
+            tripped("c@b", open()),
+            tripped("d@b", open()),
+            tripped("e@b", Breaker::default()),
+        ]);
+        assert_eq!(
+            words(&state),
+            [
+                "App open: upstream throttles, next try in 12 s",
+                "Open: 2 users",
+                "Soft: 1 user"
+            ]
+        );
+    }
+
+    #[test]
+    fn of_several_apps_each_has_its_name() {
+        let until = "2026-11-30T14:30:00Z";
+        let mut other = tripped("", forced(BreakerState::Closed, until));
+        other.app = "scan".to_owned();
+        let state = state(vec![tripped("", forced(BreakerState::Open, until)), other]);
+        assert_eq!(
+            words(&state),
+            [
+                "App note-bridge forced open until 14:30:00 UTC",
+                "App scan forced closed until 14:30:00 UTC"
+            ]
+        );
     }
 }

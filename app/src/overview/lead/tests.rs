@@ -1,0 +1,273 @@
+use super::super::fixture::{
+    NOW, budget, concurrency, forced, frees, onenote, overview, rate, state, throttled, tripped,
+};
+use super::*;
+use crate::live::{Breaker, BreakerReason, BreakerState};
+
+const UNTIL: &str = "2026-11-30T14:14:06.000Z";
+
+fn said(lead: &Lead) -> String {
+    lead.detail
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::At(at) => crate::instant::time_of_day(at),
+        })
+        .collect()
+}
+
+fn of(budgets: Vec<Budget>) -> (Tone, String, String) {
+    let lead = lead(&state(budgets), "", NOW);
+    let said = said(&lead);
+    let calls = said
+        .strip_suffix("No call waits; none was refused in the last minute.")
+        .map(|it| it.trim_end().to_owned());
+    (lead.tone, lead.headline, calls.unwrap_or(said))
+}
+
+fn open() -> Breaker {
+    throttled(BreakerState::Open, Some(UNTIL))
+}
+
+#[test]
+fn one_user_out_of_quota_is_named_with_the_end_of_it() {
+    let lead = lead(&overview(), "", NOW);
+    assert_eq!(lead.tone, Tone::Some);
+    assert_eq!(
+        lead.headline,
+        "One user is out of quota; 2 more are near a limit."
+    );
+    assert_eq!(
+        said(&lead),
+        "ana@contoso.example has used 400 of 400 this hour on graph / onenote. \
+         The next call fits by itself in 11 min, at 14:14:06. \
+         3 foreground calls and 214 of the background wait until there is room; none was refused in the last minute."
+    );
+}
+
+#[test]
+fn a_full_app_is_worse_than_a_full_user() {
+    let app = vec![frees(rate(60, 240, 240, 0), "2026-11-30T14:03:40Z")];
+    let lead = lead(
+        &state(vec![
+            budget("", app),
+            budget("a@b", onenote((120, 0), (120, 0), (0, 0))),
+        ]),
+        "",
+        NOW,
+    );
+    assert_eq!(lead.tone, Tone::All);
+    assert_eq!(
+        lead.headline,
+        "The app note-bridge is out of quota for graph / onenote."
+    );
+    assert!(said(&lead).contains(
+        "It has used 240 of 240 this minute. The next call fits by itself in 13 s, at 14:03:40."
+    ));
+}
+
+#[test]
+fn a_busy_user_is_not_out_of_quota() {
+    let lead = lead(
+        &state(vec![budget("a@b", vec![concurrency(5, 5, 0)])]),
+        "",
+        NOW,
+    );
+    assert_eq!(lead.tone, Tone::Clear);
+    assert_eq!(lead.headline, "All clear: 1 user, none out of quota.");
+    assert!(said(&lead).starts_with("Nobody is close to a limit. No call waits"));
+}
+
+#[test]
+fn who_is_near_is_named() {
+    let lead = lead(
+        &state(vec![budget("a@b", onenote((10, 0), (344, 0), (0, 0)))]),
+        "",
+        NOW,
+    );
+    assert!(said(&lead).starts_with("a@b (344 of 400 this hour) is close to a limit."));
+}
+
+#[test]
+fn no_data_says_what_to_do() {
+    let lead = lead(&state(Vec::new()), "http://127.0.0.1:3001/", NOW);
+    assert_eq!(lead.tone, Tone::Empty);
+    assert!(said(&lead).contains("base URL at http://127.0.0.1:3001/graph/ and"));
+    assert_eq!(
+        super::lead(
+            &State {
+                as_of: "x".to_owned(),
+                ..State::default()
+            },
+            "",
+            NOW
+        )
+        .headline,
+        "No upstream is configured."
+    );
+}
+
+#[test]
+fn a_throttled_user_is_named_with_what_happens_next() {
+    let (tone, headline, detail) = of(vec![
+        tripped("ana@contoso.example", open()),
+        budget("kim@x", onenote((1, 0), (1, 0), (0, 0))),
+    ]);
+    assert_eq!(tone, Tone::Some);
+    assert_eq!(
+        headline,
+        "Graph throttles ana@contoso.example; everyone else is clear."
+    );
+    assert_eq!(
+        detail,
+        "Calls of ana@contoso.example on graph / onenote are kept back here for another 11 min, \
+         until 14:14:06; then one is tried."
+    );
+}
+
+#[test]
+fn of_several_users_the_longest_wait_is_told() {
+    let (_, headline, detail) = of(vec![
+        tripped(
+            "a@x",
+            throttled(BreakerState::Open, Some("2026-11-30T14:03:39Z")),
+        ),
+        tripped("b@x", open()),
+        budget("c@x", onenote((0, 0), (400, 0), (0, 0))),
+    ]);
+    assert_eq!(
+        headline,
+        "Graph throttles 2 users; one more is out of quota."
+    );
+    assert!(detail.starts_with("Longest, calls of b@x"), "{detail}");
+    let outage = Breaker {
+        reason: Some(BreakerReason::Outage),
+        ..open()
+    };
+    let (_, headline, _) = of(vec![tripped("a@x", open()), tripped("b@x", outage)]);
+    assert_eq!(headline, "Breakers stop 2 users; everyone else is clear.");
+}
+
+#[test]
+fn a_stopped_app_is_worse_than_anything_of_a_user() {
+    let (tone, headline, detail) = of(vec![tripped("", open()), tripped("a@x", open())]);
+    assert_eq!(tone, Tone::All);
+    assert_eq!(
+        headline,
+        "Graph throttles the app note-bridge; all its users are hit."
+    );
+    assert_eq!(
+        detail,
+        "Its calls on graph / onenote are kept back here for another 11 min, until 14:14:06; \
+         then one is tried."
+    );
+}
+
+#[test]
+fn each_reason_has_its_words() {
+    let headline = |reason| {
+        let breaker = Breaker { reason, ..open() };
+        of(vec![tripped("", breaker)]).1
+    };
+    let said = [
+        Some(BreakerReason::Percentage),
+        Some(BreakerReason::Outage),
+        Some(BreakerReason::Forced),
+        None,
+    ]
+    .map(headline);
+    let hit = "the app note-bridge; all its users are hit.";
+    assert_eq!(
+        said,
+        [
+            "Graph reports the limit of the app note-bridge as used up; all its users are hit."
+                .to_owned(),
+            format!("Graph does not work for {hit}"),
+            format!("An operator has stopped {hit}"),
+            format!("The breaker stops {hit}"),
+        ]
+    );
+}
+
+#[test]
+fn what_an_operator_did_is_no_alarm_and_ends_by_itself() {
+    let (tone, _, detail) = of(vec![tripped("", forced(BreakerState::Open, UNTIL))]);
+    assert_eq!(tone, Tone::Some);
+    assert!(
+        detail.ends_with("until 14:14:06; then they pass again by themselves."),
+        "{detail}"
+    );
+}
+
+#[test]
+fn a_probe_finds_out() {
+    let half_open = |probing| Breaker {
+        probing,
+        ..throttled(BreakerState::HalfOpen, None)
+    };
+    let (_, headline, detail) = of(vec![tripped("", half_open(true))]);
+    assert_eq!(
+        headline,
+        "Graph throttled the app note-bridge; one call is finding out whether it still does."
+    );
+    assert_eq!(
+        detail,
+        "Its calls on graph / onenote are kept back here; if the one that is tried passes, \
+         more follow by themselves."
+    );
+    let (_, headline, _) = of(vec![tripped("", half_open(false))]);
+    assert!(headline.contains("the next call finds out"), "{headline}");
+}
+
+#[test]
+fn a_recovery_needs_nobody() {
+    let ramp = Breaker {
+        ramp_calls: Some(4),
+        ..throttled(BreakerState::Recovering, None)
+    };
+    let (tone, headline, detail) = of(vec![tripped("", ramp)]);
+    assert_eq!(tone, Tone::Some);
+    assert_eq!(
+        headline,
+        "Graph throttled the app note-bridge, and lets calls through again."
+    );
+    assert_eq!(
+        detail,
+        "For now 4 calls at once, twice as many after each round that passes, by itself."
+    );
+}
+
+#[test]
+fn a_soft_breaker_holds_jobs_only() {
+    let soft = Breaker {
+        state: BreakerState::Soft,
+        until: Some("2026-11-30T14:04:23Z".to_owned()),
+        reason: Some(BreakerReason::Percentage),
+        reported_permille: Some(850),
+        reported_at: Some("2026-11-30T14:03:23Z".to_owned()),
+        ..Breaker::default()
+    };
+    let (tone, headline, detail) = of(vec![tripped("a@x", soft)]);
+    assert_eq!(tone, Tone::Some);
+    assert_eq!(
+        headline,
+        "Graph reports the limit of a@x as nearly used up."
+    );
+    assert_eq!(
+        detail,
+        "Background calls on graph / onenote are kept back here for another 56 s, until 14:04:23, \
+         unless it says so again; a person's calls pass. Upstream says 85 %, 4 s ago."
+    );
+}
+
+#[test]
+fn throttling_that_nothing_here_explains_is_explained() {
+    let drifting = Breaker { drift: 2, ..open() };
+    let (_, _, detail) = of(vec![tripped("a@x", drifting)]);
+    assert!(
+        detail.ends_with(
+            "It was throttled though room was left: someone else uses the quota, or the limit is lower."
+        ),
+        "{detail}"
+    );
+}
