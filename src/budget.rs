@@ -1,7 +1,7 @@
 //! One budget: the counters of a policy at one scope key, and whether a call fits them.
 
 use crate::breaker::{Breaker, Refusing};
-use crate::call::{Call, Lane, PerLane, Scope};
+use crate::call::{Call, Lane, PerLane, Permit, Scope};
 use crate::decision::Obstacle;
 use crate::places::Places;
 use crate::policy::{Dimension, Layer, Policy};
@@ -98,6 +98,8 @@ pub(crate) struct Budget {
     running: Running,
     /// One for each rate layer at the key's scope, in the policy's order.
     windows: Vec<Window>,
+    /// Running calls that nobody will end but their expiry, the next to expire first.
+    lingering: Vec<(Instant, Permit)>,
     /// Who was refused and told to return.
     pub(crate) places: Places,
     /// What the upstream said of it; none where it has nothing to say.
@@ -119,6 +121,7 @@ impl Budget {
             key,
             running: Running::default(),
             windows,
+            lingering: Vec::new(),
             places: Places::default(),
             breaker: None,
             changed: false,
@@ -193,6 +196,31 @@ impl Budget {
         self.changed = true;
     }
 
+    /// Nobody will end this running call but its expiry.
+    pub(crate) fn linger(&mut self, permit: Permit, expires_at: Instant) {
+        let entry = (expires_at, permit);
+        if let Err(position) = self.lingering.binary_search(&entry) {
+            self.lingering.insert(position, entry);
+        }
+    }
+
+    /// This running call has ended after all.
+    pub(crate) fn linger_no_more(&mut self, permit: Permit) {
+        self.lingering.retain(|(_, other)| *other != permit);
+    }
+
+    /// How many running calls only their expiry will end.
+    pub(crate) fn lingering(&self) -> u64 {
+        self.lingering.len() as u64
+    }
+
+    /// When `calls` more running calls have ended, if only expiries will end them.
+    pub(crate) fn expires_at(&self, calls: u64) -> Option<Instant> {
+        let all = self.lingering() == self.running.calls.total();
+        let last = usize::try_from(calls).ok()?.checked_sub(1)?;
+        self.lingering.get(last).filter(|_| all).map(|(at, _)| *at)
+    }
+
     /// The call is no longer in flight; `landed` of its weight counts for a window from `at` on.
     pub(crate) fn end(&mut self, at: Instant, lane: Lane, weight: u32, landed: u32) {
         *self.running.calls.get_mut(lane) -= 1;
@@ -260,9 +288,9 @@ impl Budget {
     ) -> impl Iterator<Item = (Room<'a>, u32)> {
         self.counted(policy).map(move |(layer, window)| {
             let room = Room {
+                budget: self,
                 layer,
                 window,
-                running: self.running,
                 now,
                 assumed,
             };
@@ -305,9 +333,16 @@ impl Budget {
         })
     }
 
-    /// What `layer` holds now, by lane.
+    /// What a layer holds now, by lane.
     pub(crate) fn used(&self, window: Option<&Window>) -> PerLane<u64> {
-        used(self.running, window)
+        let Some(window) = window else {
+            return self.running.calls;
+        };
+        let (running, landed) = (self.running.weight, window.weight());
+        PerLane {
+            foreground: running.foreground + landed.foreground,
+            background: running.background + landed.background,
+        }
     }
 
     /// The counts by window, to be written down.
@@ -337,16 +372,6 @@ impl Budget {
     }
 }
 
-fn used(running: Running, window: Option<&Window>) -> PerLane<u64> {
-    match window {
-        Some(window) => PerLane {
-            foreground: running.weight.foreground + window.weight().foreground,
-            background: running.weight.background + window.weight().background,
-        },
-        None => running.calls,
-    }
-}
-
 impl Shortage {
     /// Both stand in the way: the later one names the layer.
     pub(crate) fn and(self, other: Self) -> Self {
@@ -366,16 +391,16 @@ impl Shortage {
 
 /// One layer at one instant.
 struct Room<'a> {
+    budget: &'a Budget,
     layer: &'a Layer,
     window: Option<&'a Window>,
-    running: Running,
     now: Instant,
     assumed: Assumed,
 }
 
 impl Room<'_> {
     fn shortage(&self, call: &Call, background_cap: u32, ahead: Ahead) -> Option<Shortage> {
-        let used = used(self.running, self.window);
+        let used = self.budget.used(self.window);
         let ahead = if self.window.is_some() {
             ahead.weight
         } else {
@@ -418,7 +443,14 @@ impl Room<'_> {
             share,
         };
         let Some(window) = self.window else {
-            return inexact(0);
+            return match self.budget.expires_at(over.max(over_share)) {
+                Some(at) => Shortage {
+                    at,
+                    earliest: at,
+                    ..inexact(0)
+                },
+                None => inexact(0),
+            };
         };
         match window.forgets_at(over, over_share) {
             Some(at) => Shortage {

@@ -174,6 +174,21 @@ impl Engine {
         Ok(expires_at)
     }
 
+    /// Nobody will tell how this running call ended: it may still run upstream, and stays
+    /// counted until its lease expires.
+    pub fn abandon(&mut self, now: Instant, permit: Permit) {
+        self.advance(now);
+        let Some(held) = self.leases.held(permit) else {
+            return;
+        };
+        let (places, expires_at) = (held.places.clone(), held.lease.expires_at);
+        for place in places {
+            if let Some(budget) = self.ledger.at(place) {
+                budget.linger(permit, expires_at);
+            }
+        }
+    }
+
     /// The caller of a parked call has gone: no trace is left. False if it was settled already.
     pub fn cancel(&mut self, now: Instant, ticket: Ticket) -> bool {
         self.advance(now);
@@ -240,10 +255,16 @@ impl Engine {
 
     /// Moves the expiry of a lease that is held.
     pub(crate) fn extend(&mut self, permit: Permit, expires_at: Instant) {
-        if let Some(mut held) = self.leases.remove(permit) {
-            held.lease.expires_at = expires_at;
-            self.leases.insert(held);
+        let Some(mut held) = self.leases.remove(permit) else {
+            return;
+        };
+        for place in &held.places {
+            if let Some(budget) = self.ledger.at(*place) {
+                budget.linger_no_more(permit);
+            }
         }
+        held.lease.expires_at = expires_at;
+        self.leases.insert(held);
     }
 
     pub(crate) fn assumed(&self, workload: usize) -> Assumed {
@@ -375,6 +396,7 @@ impl Engine {
         for place in &held.places {
             if let Some(budget) = self.ledger.at(*place) {
                 budget.advance(at);
+                budget.linger_no_more(held.lease.permit);
                 budget.end(at, call.lane, call.weight, landed);
             }
             if self.ledger.has_breaker(*place) {

@@ -71,10 +71,15 @@ impl Engine {
     }
 
     /// The end of taking over: goes on with this number, or a later one that was given out
-    /// already, and lets others probe what was probed by a call that is no more.
+    /// already; takes running calls to end by their expiry, unless somebody says otherwise;
+    /// and lets others probe what was probed by a call that is no more.
     pub fn restored(&mut self, next: Permit) {
         self.next_permit = self.next_permit.max(next.0);
         let now = self.now;
+        let permits: Vec<_> = self.leases.iter().map(|lease| lease.permit).collect();
+        permits
+            .into_iter()
+            .for_each(|permit| self.abandon(now, permit));
         for budget in self.ledger.budgets(now) {
             let probes: Vec<_> = budget
                 .breaker()

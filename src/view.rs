@@ -3,14 +3,22 @@
 use crate::budget::{Budget, Key};
 use crate::call::{Lane, PerLane, Scope};
 use crate::engine::Engine;
-use crate::policy::{Dimension, Policy};
+use crate::policy::{Dimension, Layer, Policy};
 use crate::time::Instant;
+use crate::window::{Window, stretched_ms};
+
+/// The most budgets of apps and tenants in a view: what a page can show.
+pub const SHARED_MAX: usize = 50;
 
 /// One workload at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadView {
-    /// App budgets, then tenants', each closest to a limit first.
+    /// App budgets, then tenants', each closest to a limit first; at most [`SHARED_MAX`].
     pub shared: Vec<BudgetView>,
+    /// How many of them there are.
+    pub shared_total: usize,
+    /// Until when every budget counts as full, because the counts were lost.
+    pub full_until: Option<Instant>,
     /// A page of users' budgets, closest to a limit first.
     pub users: Vec<BudgetView>,
     /// How many users hold counts or leases.
@@ -47,6 +55,8 @@ pub struct LayerView {
     pub share_permille: u16,
     /// When one more foreground call of weight 1 fits, where none does now and only time is needed.
     pub frees_at: Option<Instant>,
+    /// Of a concurrency layer: how many calls only their expiry will end.
+    pub lingering: u64,
 }
 
 /// Where a page of users ended: closeness and key of its last.
@@ -74,6 +84,7 @@ impl Engine {
             policy: &policy,
             now,
             full_at,
+            lease_ms: self.settings.lease_ms,
         };
         let mut view = WorkloadView::default();
         let mut users = Vec::new();
@@ -97,6 +108,9 @@ impl Engine {
                 &b.key,
             ))
         });
+        view.shared_total = view.shared.len();
+        view.shared.truncate(SHARED_MAX);
+        view.full_until = look.full_until();
         users.retain(|(closeness, budget)| {
             cursor.is_none_or(|(last, key)| (last, budget.key()) > (closeness, key))
         });
@@ -108,6 +122,24 @@ impl Engine {
             .collect();
         self.look_at_queues(workload, &mut view);
         view
+    }
+
+    /// What the budget of `key` looks like, seen before or not.
+    pub fn budget_view(&mut self, now: Instant, key: &Key) -> Option<BudgetView> {
+        let now = self.advance(now);
+        let full_at = self.assumed(key.workload).full_at;
+        let policy = self.workloads.get(key.workload)?.policy.clone();
+        let lease_ms = self.settings.lease_ms;
+        let look = Look {
+            policy: &policy,
+            now,
+            full_at,
+            lease_ms,
+        };
+        Some(
+            self.ledger
+                .with(key, &policy, now, |budget| look.at(budget)),
+        )
     }
 
     fn look_at_queues(&self, workload: usize, view: &mut WorkloadView) {
@@ -130,6 +162,7 @@ struct Look<'a> {
     policy: &'a Policy,
     now: Instant,
     full_at: Option<Instant>,
+    lease_ms: u64,
 }
 
 impl Look<'_> {
@@ -154,30 +187,51 @@ impl Look<'_> {
     }
 
     fn layers<'a>(&'a self, budget: &'a Budget) -> impl Iterator<Item = LayerView> + 'a {
-        let share_permille = self.policy.background_share().permille();
-        budget.counted(self.policy).map(move |(layer, window)| {
-            let mut used = budget.used(window);
-            let over = (used.total() + 1).saturating_sub(u64::from(layer.limit()));
-            let mut frees_at = window
-                .filter(|_| over > 0)
-                .and_then(|window| window.forgets_at(over, 0));
-            let assumed_until = self
-                .full_at
-                .zip(window)
-                .map(|(at, window)| at.plus_ms(window.span_ms()));
-            if let Some(until) = assumed_until.filter(|until| *until > self.now) {
-                used.foreground = used
-                    .foreground
-                    .max(u64::from(layer.limit()).saturating_sub(used.background));
-                frees_at = frees_at.max(Some(until));
-            }
-            LayerView {
-                dimension: layer.dimension(),
-                limit: layer.limit(),
-                used,
-                share_permille,
-                frees_at,
-            }
-        })
+        budget
+            .counted(self.policy)
+            .map(|(layer, window)| self.layer(budget, layer, window))
+    }
+
+    fn layer(&self, budget: &Budget, layer: &Layer, window: Option<&Window>) -> LayerView {
+        let mut used = budget.used(window);
+        let over = (used.total() + 1).saturating_sub(u64::from(layer.limit()));
+        let mut frees_at = match window {
+            _ if over == 0 => None,
+            Some(window) => window.forgets_at(over, 0),
+            None => budget.expires_at(over),
+        };
+        let lasts_ms = window.map_or(self.lease_ms, Window::span_ms);
+        let full_until = self.full_at.map(|at| at.plus_ms(lasts_ms));
+        if let Some(until) = full_until.filter(|until| *until > self.now) {
+            let free = u64::from(layer.limit()).saturating_sub(used.total());
+            used.foreground += free;
+            frees_at = frees_at.max(Some(until));
+        }
+        LayerView {
+            dimension: layer.dimension(),
+            limit: layer.limit(),
+            used,
+            share_permille: self.policy.background_share().permille(),
+            frees_at,
+            lingering: if window.is_none() {
+                budget.lingering()
+            } else {
+                0
+            },
+        }
+    }
+
+    /// Until when the last layer counts as full, because the counts were lost.
+    fn full_until(&self) -> Option<Instant> {
+        let spans = self
+            .policy
+            .layers()
+            .iter()
+            .map(|layer| match layer.dimension() {
+                Dimension::Rate { window_ms } => stretched_ms(window_ms),
+                Dimension::Concurrency => self.lease_ms,
+            });
+        let until = self.full_at?.plus_ms(spans.max()?);
+        Some(until).filter(|until| *until > self.now)
     }
 }

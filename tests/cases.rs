@@ -7,7 +7,7 @@
 )]
 
 use spillway::{
-    Answer, BlockedBy, Busy, Call, Dimension, Engine, Instant, Lane, Layer, Policy, Preset,
+    Answer, BlockedBy, Busy, Call, Dimension, Engine, Instant, Key, Lane, Layer, Policy, Preset,
     Refusal, Scope, Settings, Share,
 };
 
@@ -316,6 +316,23 @@ fn after_a_loss_everything_is_full_for_one_window() {
     engine.assume_full(START);
     let busy = refused(engine.ask(START, call("ana", Lane::Foreground), START));
     assert_eq!(busy.at, START.plus_ms(HOUR_MS + 1_800 + 1));
+    let view = engine.view(START, 0, None, 10);
+    assert_eq!(view.full_until, Some(busy.at));
+    let app = Key {
+        workload: 0,
+        scope: Scope::App,
+        app: "app".into(),
+        tenant: String::new(),
+        user: String::new(),
+    };
+    let app = engine.budget_view(START, &app).expect("known");
+    let used: Vec<_> = app
+        .layers
+        .iter()
+        .map(|layer| (layer.used.total(), layer.frees_at.is_some()))
+        .collect();
+    assert_eq!(used, [(240, true), (800, true), (20, true)]);
     assert!(!goes(&mut engine, Instant(busy.at.0 - 1), "unseen"));
     assert!(goes(&mut engine, busy.at, "unseen"));
+    assert_eq!(engine.view(busy.at, 0, None, 10).full_until, None);
 }

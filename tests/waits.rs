@@ -128,3 +128,32 @@ fn places_never_add_more_than_one_window_and_end_by_themselves() {
         "places reserve nothing"
     );
 }
+
+/// Five connections broke: the calls may still run, and only their leases' end frees the slots.
+#[test]
+fn where_only_expiries_free_a_slot_the_wait_is_theirs() {
+    let settings = Settings {
+        users_max: 1_000,
+        waiters_max: 100,
+        lease_ms: 120_000,
+        renewals_ms_max: 900_000,
+        probe_ms: 30_000,
+    };
+    let layer = Layer::new(Scope::User, Dimension::Concurrency, 5).expect("legal");
+    let policy = Policy::new(vec![layer], Share::HALF).expect("legal");
+    let mut engine = Engine::new(settings, vec![policy], START);
+    for second in 0..5 {
+        let at = START.plus_ms(second * 1_000);
+        let Answer::Granted(grant) = engine.ask(at, call("ana"), at) else {
+            panic!("there is room")
+        };
+        engine.abandon(at, grant.permit);
+    }
+    let now = START.plus_ms(10_000);
+    let busy = ask(&mut engine, now, "ana").expect_err("full");
+    assert_eq!(busy.at, START.plus_ms(120_000));
+    let view = engine.view(now, 0, None, 1);
+    let layer = view.users[0].layers[0];
+    assert_eq!((layer.lingering, layer.frees_at), (5, Some(busy.at)));
+    assert_eq!(ask(&mut engine, busy.at, "ana"), Ok(()));
+}
