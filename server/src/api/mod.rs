@@ -1,6 +1,8 @@
 //! The API: `/api/v1` on the dashboard's port.
 
+mod json;
 mod live;
+mod permits;
 mod state;
 
 use std::sync::Arc;
@@ -42,6 +44,7 @@ impl Api {
         Router::new()
             .route("/api/v1/state", get(state::get))
             .route("/api/v1/live", get(live::get))
+            .merge(permits::routes())
             .route(
                 "/api/{*rest}",
                 axum::routing::any(|| async { Problem::not_found() }),

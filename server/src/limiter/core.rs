@@ -12,6 +12,7 @@ use spillway::{
 use tokio::sync::oneshot;
 
 use super::journal::{Journal, Unwritable};
+use super::outside::Outside;
 use super::tally::Tally;
 use crate::clock::Clock;
 
@@ -46,16 +47,23 @@ pub(super) struct Core {
     pub(super) engine: Engine,
     pub(super) journal: Journal,
     pub(super) tallies: Vec<Tally>,
+    pub(super) outside: Outside,
     waiting: HashMap<Ticket, Waiting>,
     closing: bool,
 }
 
 impl Core {
-    pub(super) fn new(engine: Engine, journal: Journal, workloads: usize) -> Self {
+    pub(super) fn new(
+        engine: Engine,
+        journal: Journal,
+        workloads: usize,
+        outside: Outside,
+    ) -> Self {
         Self {
             engine,
             journal,
             tallies: vec![Tally::default(); workloads],
+            outside,
             waiting: HashMap::new(),
             closing: false,
         }

@@ -9,6 +9,7 @@ use std::{
 
 use spillway::{Breaker, Instant, Key, Lease, Permit};
 
+use super::outside::Handed;
 use super::record::Record;
 
 /// An open journal of one generation.
@@ -61,6 +62,10 @@ impl Journal {
 
     pub(super) fn granted(&mut self, lease: &Lease) -> Result<(), Unwritable> {
         self.append(&Record::Lease(Cow::Borrowed(lease)))
+    }
+
+    pub(super) fn handed_out(&mut self, handed: &Handed) -> Result<(), Unwritable> {
+        self.append(&Record::Outside(Cow::Borrowed(handed)))
     }
 
     pub(super) fn renewed(

@@ -15,6 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use super::Inner;
 use super::files::Kind;
 use super::journal::Journal;
+use super::outside::Handed;
 use super::record::{FORMAT, Header, Record};
 
 /// A power loss may cost this much of the journal (engine.md, Persistence).
@@ -129,6 +130,12 @@ impl Inner {
         let now = self.clock.now();
         core.journal = journal;
         let changes = core.engine.take_changes(now);
+        let outside: Vec<_> = core.outside.iter(now).cloned().collect();
+        let overdue = outside
+            .iter()
+            .filter(|handed| !handed.ended)
+            .filter_map(|handed| core.engine.overdue(handed.permit).cloned())
+            .collect();
         Known {
             clock: now,
             next_permit: core.engine.next_permit(),
@@ -138,6 +145,8 @@ impl Inner {
                 changes
             },
             leases: core.engine.leases().cloned().collect(),
+            overdue,
+            outside,
         }
     }
 
@@ -165,6 +174,12 @@ impl Inner {
         for lease in &known.leases {
             Record::Lease(Cow::Borrowed(lease)).write(&mut content)?;
         }
+        for lease in &known.overdue {
+            Record::Overdue(Cow::Borrowed(lease)).write(&mut content)?;
+        }
+        for handed in &known.outside {
+            Record::Outside(Cow::Borrowed(handed)).write(&mut content)?;
+        }
         Record::End.write(&mut content)?;
         Ok(content)
     }
@@ -176,4 +191,6 @@ struct Known {
     next_permit: Permit,
     budgets: Vec<BudgetRecord>,
     leases: Vec<Lease>,
+    overdue: Vec<Lease>,
+    outside: Vec<Handed>,
 }

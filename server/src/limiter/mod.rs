@@ -7,10 +7,13 @@
 
 mod core;
 mod files;
+mod hand_out;
 mod journal;
 mod keeper;
 mod open;
+mod outside;
 mod permit;
+mod permit_id;
 mod record;
 mod restore;
 mod tally;
@@ -24,9 +27,12 @@ use std::{
 use spillway::{Call, Grant, Instant, Lane, Refusal, Signal, Ticket, Trip};
 use tokio::sync::{Notify, oneshot};
 
+pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
+pub use outside::Owner;
 pub use permit::Permit;
-pub use spillway::BlockedBy;
+pub use permit_id::PermitId;
+pub use spillway::{BlockedBy, NotRenewed};
 pub use view::{BadCursor, USERS_MAX};
 
 use self::core::{Asked, Core, Delivery, Outcome, Stop};
@@ -52,6 +58,19 @@ pub struct Ask {
     pub lane: Lane,
     /// What it costs in rate layers, at least 1.
     pub weight: u32,
+}
+
+impl Ask {
+    fn call(&self) -> Call {
+        Call {
+            workload: self.workload,
+            app: self.app.clone(),
+            tenant: self.tenant.clone(),
+            user: self.user.clone(),
+            lane: self.lane,
+            weight: self.weight.max(1),
+        }
+    }
 }
 
 /// Why a call may not go.
@@ -93,6 +112,8 @@ pub struct Limiter {
 
 pub(crate) struct Inner {
     name: String,
+    app: String,
+    hold_max: Duration,
     workloads: Vec<config::Workload>,
     instance: String,
     clock: Arc<Clock>,
@@ -111,6 +132,26 @@ impl Limiter {
         &self.inner.name
     }
 
+    /// The app's key where a call names none.
+    #[must_use]
+    pub fn app(&self) -> &str {
+        &self.inner.app
+    }
+
+    /// How long a call may be held, wall time.
+    #[must_use]
+    pub fn hold_max(&self) -> Duration {
+        self.inner.hold_max
+    }
+
+    /// Its workloads' names, by their index.
+    pub fn workloads(&self) -> impl Iterator<Item = &str> {
+        self.inner
+            .workloads
+            .iter()
+            .map(|workload| workload.name.as_str())
+    }
+
     /// Which workload a call belongs to: the raw path after the upstream's name, without its
     /// query. `None`: no limits apply.
     #[must_use]
@@ -127,14 +168,7 @@ impl Limiter {
     /// # Errors
     /// See [`Refused`]; a call that cannot fit within its hold is refused at once.
     pub async fn acquire(&self, ask: Ask, hold: Duration) -> Result<Permit, Refused> {
-        let call = Call {
-            workload: ask.workload,
-            app: ask.app,
-            tenant: ask.tenant,
-            user: ask.user,
-            lane: ask.lane,
-            weight: ask.weight.max(1),
-        };
+        let call = ask.call();
         let hold_ms = self.inner.clock.engine_ms(hold);
         let outcome = match self
             .inner
@@ -188,9 +222,12 @@ impl Inner {
 
     /// Tells the engine what an answer said, and the log whom it stops.
     fn report(self: &Arc<Self>, permit: spillway::Permit, signal: Option<&Signal>) {
-        for Trip { key, reason, until } in
-            self.with(|core, clock| core.report(clock.now(), permit, signal))
-        {
+        let trips = self.with(|core, clock| core.report(clock.now(), permit, signal));
+        self.warn_of(trips);
+    }
+
+    fn warn_of(&self, trips: Vec<Trip>) {
+        for Trip { key, reason, until } in trips {
             let until = until.map(|at| self.clock.timestamp(at).to_string());
             tracing::warn!(
                 upstream = self.name,
@@ -203,6 +240,17 @@ impl Inner {
                 until,
                 "a breaker opened"
             );
+        }
+    }
+
+    /// Upstreams speak of wall time.
+    fn in_engine_time(&self, signal: &Signal) -> Signal {
+        let retry_after_ms = signal
+            .retry_after_ms
+            .map(|ms| self.clock.engine_ms(Duration::from_millis(ms)));
+        Signal {
+            retry_after_ms,
+            ..*signal
         }
     }
 

@@ -12,6 +12,7 @@ use tokio::{sync::Notify, task::JoinHandle};
 use super::core::Core;
 use super::files::Files;
 use super::journal::Journal;
+use super::outside::Outside;
 use super::restore::{self, Found};
 use super::{Inner, Limiter, Permit, Refused, keeper};
 use crate::{
@@ -286,8 +287,9 @@ fn start(
     };
     // Time begins at 0 so that what was written down lands when it landed.
     let mut engine = Engine::new(settings, read.policies, Instant::default());
+    let mut outside = Outside::new(|wall| clock.engine_ms(wall));
     if let Some(found) = read.found {
-        found.replay(&mut engine);
+        outside = found.replay(&mut engine, outside);
     }
     if read.full {
         engine.assume_full(clock.now());
@@ -298,7 +300,10 @@ fn start(
             engine,
             Journal::closed(),
             upstream.workloads.len(),
+            outside,
         )),
+        app: upstream.app.clone(),
+        hold_max: upstream.hold_max,
         name: upstream.name.clone(),
         workloads: upstream.workloads.clone(),
         instance: instance.id.clone(),

@@ -35,6 +35,10 @@ impl Permit {
         Self { inner, id }
     }
 
+    pub(super) const fn number(&self) -> spillway::Permit {
+        self.id
+    }
+
     /// The call still runs.
     ///
     /// # Errors
@@ -48,15 +52,7 @@ impl Permit {
 
     /// What the upstream's answer says, as soon as it is known, before the call is completed.
     pub fn report(&self, signal: &Signal) {
-        let clock = &self.inner.clock;
-        // Upstreams speak of wall time.
-        let retry_after_ms = signal
-            .retry_after_ms
-            .map(|ms| clock.engine_ms(Duration::from_millis(ms)));
-        let signal = Signal {
-            retry_after_ms,
-            ..*signal
-        };
+        let signal = self.inner.in_engine_time(signal);
         self.inner.report(self.id, Some(&signal));
     }
 

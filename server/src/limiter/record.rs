@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit};
 
+use super::outside::Handed;
+
 /// The layout of the files. Another number is another layout, and not read.
 pub(super) const FORMAT: u32 = 1;
 
@@ -19,6 +21,10 @@ pub(super) enum Record<'a> {
     Budget(Cow<'a, BudgetRecord>),
     /// A call that runs: granted, or, in a snapshot, still held.
     Lease(Cow<'a, Lease>),
+    /// A call that has expired and may still be completed, in a snapshot.
+    Overdue(Cow<'a, Lease>),
+    /// A permit is outside: handed out, or, in a snapshot, still known.
+    Outside(Cow<'a, Handed>),
     /// A breaker changed; without one it is closed.
     Breaker {
         key: Cow<'a, Key>,

@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fs, io};
 use spillway::{Call, Engine, Instant};
 
 use super::files::{Files, Kind};
+use super::outside::{Outside, Restored};
 use super::record::{Damaged, FORMAT, Header, Record};
 
 /// What the files say.
@@ -68,24 +69,37 @@ pub(super) fn read(
 }
 
 impl Found {
-    /// Brings `engine` to where the files end.
-    pub(super) fn replay(self, engine: &mut Engine) {
+    /// Brings `engine`, and who holds which permit, to where the files end.
+    pub(super) fn replay(self, engine: &mut Engine, outside: Outside) -> Outside {
+        let mut outside = Restored::new(outside);
         for record in self.records {
             match record {
                 Record::Budget(budget) => engine.restore_budget(&budget),
                 Record::Lease(lease) => engine.restore_lease(lease.into_owned()),
+                Record::Overdue(lease) => engine.restore_overdue(lease.into_owned()),
+                Record::Outside(handed) => outside.insert(handed.into_owned()),
                 Record::Breaker { key, breaker } => {
                     engine.restore_breaker(&key, breaker.map(Cow::into_owned));
                 }
                 Record::Renewed {
                     permit, expires_at, ..
-                } => engine.restore_renewal(permit, expires_at),
-                Record::Ended { permit, at } => drop_outcome(engine.complete(at, permit)),
-                Record::Refunded { permit, at } => drop_outcome(engine.refund(at, permit)),
+                } => {
+                    engine.restore_renewal(permit, expires_at);
+                    outside.extend(permit, expires_at);
+                }
+                Record::Ended { permit, at } => {
+                    drop_outcome(engine.complete(at, permit));
+                    outside.end(permit);
+                }
+                Record::Refunded { permit, at } => {
+                    drop_outcome(engine.refund(at, permit));
+                    outside.end(permit);
+                }
                 Record::Header(_) | Record::End => {}
             }
         }
         engine.restored(spillway::Permit(self.next_permit));
+        outside.finish()
     }
 }
 
@@ -215,7 +229,7 @@ impl Reader<'_> {
                 let workload = names.get(key.workload).copied().flatten()?;
                 key.to_mut().workload = workload;
             }
-            Record::Lease(lease) => {
+            Record::Lease(lease) | Record::Overdue(lease) => {
                 self.saw(lease.granted_at);
                 let Call { workload, .. } = &mut lease.to_mut().call;
                 *workload = names.get(*workload).copied().flatten()?;
@@ -223,7 +237,7 @@ impl Reader<'_> {
             Record::Renewed { at, .. } | Record::Ended { at, .. } | Record::Refunded { at, .. } => {
                 self.saw(*at)
             }
-            Record::Header(_) | Record::End => {}
+            Record::Outside(_) | Record::Header(_) | Record::End => {}
         }
         Some(record)
     }

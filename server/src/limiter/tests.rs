@@ -13,14 +13,14 @@ const HOUR: Duration = Duration::from_secs(3_602);
 const MINUTE: Duration = Duration::from_millis(60_032);
 
 /// A folder with a database and counters; limiters come and go on it.
-struct Place {
+pub(super) struct Place {
     folder: TempDir,
     config: Config,
     store: Store,
 }
 
 impl Place {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
         let text = format!(
@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// Limiters as they start. Their clock stands still but for [`advance`].
-    async fn open(&self, recovery: Recovery) -> Limiters {
+    pub(super) async fn open(&self, recovery: Recovery) -> Limiters {
         let limiters = Limiters::open(&self.config, &self.store, recovery, 1)
             .await
             .unwrap();
@@ -56,7 +56,7 @@ impl Place {
 }
 
 /// The process is killed: nothing is written any more.
-fn kill(limiters: Limiters) {
+pub(super) fn kill(limiters: Limiters) {
     limiters.kill();
     resume();
 }

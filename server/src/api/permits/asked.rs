@@ -1,0 +1,232 @@
+//! What callers ask, checked.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use http::StatusCode;
+use serde::Deserialize;
+use spillway::{Lane, Signal, signal};
+
+use crate::{
+    http::Problem,
+    limiter::{Ask, Limiter, WorkloadIndex},
+};
+
+/// The longest key of an app, a tenant or a user, in bytes, as in the gateway.
+const KEY_BYTES_MAX: usize = 256;
+
+/// What an answer's header begins with, in lower case, if it can speak of limits.
+const THROTTLE_HEADERS: [&str; 4] = [
+    "retry-after",
+    "ratelimit",
+    "x-ms-retry-after",
+    "x-ms-throttle-",
+];
+
+/// A call that wants to go upstream.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    upstream: String,
+    workload: Option<String>,
+    user: String,
+    #[serde(default)]
+    tenant: String,
+    app: Option<String>,
+    lane: Option<Lane>,
+    weight: Option<u32>,
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+impl Wanted {
+    /// Whom to ask, for what, and how long it may take, wall time.
+    pub(super) fn check(self, limiters: &[Limiter]) -> Result<(&Limiter, Ask, Duration), Problem> {
+        let limiter = limiters
+            .iter()
+            .find(|limiter| limiter.name() == self.upstream)
+            .ok_or_else(|| unknown_upstream(limiters))?;
+        let hold = limiter.hold_max().min(Duration::from_millis(self.wait_ms));
+        let ask = Ask {
+            workload: workload(limiter, self.workload.as_deref())?,
+            app: key("app", self.app.unwrap_or_else(|| limiter.app().to_owned()))?,
+            tenant: plain("tenant", self.tenant)?,
+            user: key("user", self.user)?,
+            lane: self.lane.unwrap_or(Lane::Foreground),
+            weight: weight(self.weight)?,
+        };
+        Ok((limiter, ask, hold))
+    }
+}
+
+/// What the upstream answered.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Completed {
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, Values>,
+}
+
+/// A header's value, or several of one name.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a header's value must be a text or a list of texts"
+)]
+enum Values {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Completed {
+    /// What the answer, which came just before `now`, says of limits. Headers that cannot
+    /// speak of limits are not looked at.
+    pub(super) fn signal(&self, now: jiff::Timestamp) -> Result<Signal, Problem> {
+        if !(200..=599).contains(&self.status) {
+            return Err(bad("status must be a final HTTP status, from 200 to 599"));
+        }
+        let speaking = self
+            .headers
+            .iter()
+            .filter(|(name, _)| speaks_of_limits(name));
+        let headers: Vec<_> = speaking
+            .flat_map(|(name, values)| values.iter().map(|value| (name.as_str(), value.as_bytes())))
+            .collect();
+        Ok(signal::read(&signal::Answer {
+            status: self.status,
+            headers: &headers,
+            body: &[],
+            unix_ms: u64::try_from(now.as_millisecond()).unwrap_or(0),
+        }))
+    }
+}
+
+impl Values {
+    fn iter(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Self::One(value) => std::slice::from_ref(value).iter(),
+            Self::Several(values) => values.iter(),
+        }
+    }
+}
+
+fn speaks_of_limits(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    THROTTLE_HEADERS
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+fn unknown_upstream(limiters: &[Limiter]) -> Problem {
+    let names: Vec<_> = limiters.iter().map(Limiter::name).collect();
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "unknown_upstream",
+        "There is no upstream of this name",
+    )
+    .detail(format!("the upstreams are: {}", names.join(", ")))
+}
+
+fn workload(limiter: &Limiter, name: Option<&str>) -> Result<WorkloadIndex, Problem> {
+    let names: Vec<_> = limiter.workloads().collect();
+    let (code, title) = match name {
+        Some(name) => match names.iter().position(|known| *known == name) {
+            Some(index) => return Ok(index),
+            None => ("unknown_workload", "There is no workload of this name"),
+        },
+        None if names.len() == 1 => return Ok(0),
+        None => ("workload_missing", "Name one of the upstream's workloads"),
+    };
+    Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title)
+        .detail(format!("the workloads are: {}", names.join(", "))))
+}
+
+fn key(what: &'static str, key: String) -> Result<String, Problem> {
+    if key.is_empty() {
+        return Err(bad(format!("{what} must not be empty")));
+    }
+    plain(what, key)
+}
+
+fn plain(what: &'static str, key: String) -> Result<String, Problem> {
+    if key.len() > KEY_BYTES_MAX || key.chars().any(char::is_control) {
+        return Err(bad(format!(
+            "{what} must be at most {KEY_BYTES_MAX} bytes without control characters"
+        )));
+    }
+    Ok(key)
+}
+
+fn weight(weight: Option<u32>) -> Result<u32, Problem> {
+    match weight {
+        Some(0) => Err(bad("weight must be at least 1")),
+        Some(weight) => Ok(weight),
+        None => Ok(1),
+    }
+}
+
+fn bad(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "bad_field",
+        "A field is not as it should be",
+    )
+    .detail(detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spillway::Verdict;
+
+    fn signal(body: serde_json::Value) -> Result<Signal, Problem> {
+        let completed: Completed = serde_json::from_value(body).unwrap();
+        completed.signal(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn headers_are_read_in_any_case_and_as_often_as_sent() {
+        let said = signal(serde_json::json!({
+            "status": 429,
+            "headers": {
+                "Retry-After": ["3", "7"],
+                "X-MS-Throttle-Scope": "Application",
+                "Authorization": "Bearer secret"
+            }
+        }))
+        .unwrap();
+        assert_eq!(said.verdict, Verdict::Throttled);
+        assert_eq!(said.retry_after_ms, Some(7_000));
+        assert!(said.named.unwrap().app);
+    }
+
+    #[test]
+    fn only_throttle_headers_are_looked_at() {
+        for name in [
+            "Retry-After",
+            "retry-after-ms",
+            "x-ms-retry-after-ms",
+            "x-ms-throttle-scope",
+            "x-ms-throttle-limit-percentage",
+            "RateLimit",
+            "RateLimit-Remaining",
+        ] {
+            assert!(speaks_of_limits(name), "{name}");
+        }
+        for name in ["", "authorization", "set-cookie", "x-ms-request-id", "é"] {
+            assert!(!speaks_of_limits(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_final_statuses_end_a_call() {
+        assert!(signal(serde_json::json!({ "status": 200 })).is_ok());
+        assert!(signal(serde_json::json!({ "status": 599 })).is_ok());
+        for status in [0, 100, 199, 600, 65_535] {
+            assert!(
+                signal(serde_json::json!({ "status": status })).is_err(),
+                "{status}"
+            );
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Handing permits out to callers that call the upstream themselves, and what they may then
+//! do with them. Who holds which is kept in [`outside`](super::outside).
+
+use std::time::Duration;
+
+use spillway::{Ended, Headroom, Instant, NotRenewed, Signal, Trip};
+
+use super::core::Core;
+use super::outside::{Handed, Owner};
+use super::permit_id::PermitId;
+use super::{Ask, Limiter, Permit, Refused};
+use crate::clock::Clock;
+
+/// A permit that has been handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandedOut {
+    /// Its name.
+    pub id: PermitId,
+    /// How long it lasts unless it is renewed, wall time.
+    pub ttl: Duration,
+    /// What is left beside it.
+    pub left: Option<Left>,
+}
+
+/// What the tightest layer that a call met has left, see [`Headroom`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Which layer, and how much of it.
+    pub headroom: Headroom,
+    /// The layer's window, wall time; none for a concurrency.
+    pub window: Option<Duration>,
+    /// When more can come back at the earliest, wall time; none for a concurrency.
+    pub more_in: Option<Duration>,
+}
+
+/// Why no permit was handed out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotHandedOut {
+    /// The call may not go.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// As many permits as may be are out.
+    #[error("as many permits as may be out at once are out")]
+    TooMany,
+}
+
+/// The one who asks holds no permit of this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such permit")]
+pub struct UnknownPermit;
+
+/// Why a permit outside lasts no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotExtended {
+    /// The one who asks holds none of this name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownPermit),
+    /// It ended, or may not be renewed.
+    #[error(transparent)]
+    NotRenewed(#[from] NotRenewed),
+}
+
+impl Limiter {
+    /// Waits as [`Limiter::acquire`], and gives the permit to `owner` by name. It lives on
+    /// without its holder until it is ended or expires, restarts included.
+    ///
+    /// # Errors
+    /// See [`NotHandedOut`].
+    pub async fn hand_out(
+        &self,
+        owner: Owner,
+        ask: Ask,
+        hold: Duration,
+    ) -> Result<HandedOut, NotHandedOut> {
+        let full = |core: &mut Core, clock: &Clock| core.outside.is_full(clock.now());
+        if self.inner.with(full) {
+            return Err(NotHandedOut::TooMany);
+        }
+        let permit = self.acquire(ask, hold).await?;
+        self.inner
+            .with(|core, clock| core.hand_out(clock, permit, owner))
+    }
+
+    /// The call that `id` was for has ended, and its answer said `signal`. Again: nothing.
+    ///
+    /// # Errors
+    /// `owner` holds no such permit.
+    pub fn complete(
+        &self,
+        owner: &Owner,
+        id: PermitId,
+        signal: &Signal,
+    ) -> Result<(), UnknownPermit> {
+        let signal = self.inner.in_engine_time(signal);
+        let (trips, ended) = self
+            .inner
+            .with(|core, clock| core.complete_outside(clock.now(), owner, id, &signal))?;
+        self.inner.warn_of(trips);
+        if ended == Ended::Overrun {
+            tracing::warn!(
+                upstream = self.name(),
+                "a call outlasted the lease of its permit; its weight counts twice"
+            );
+        }
+        Ok(())
+    }
+
+    /// The call that `id` was for still runs: its permit lasts this long from now on.
+    ///
+    /// # Errors
+    /// See [`NotExtended`].
+    pub fn renew(&self, owner: &Owner, id: PermitId) -> Result<Duration, NotExtended> {
+        self.inner.with(|core, clock| {
+            let now = clock.now();
+            let expires_at = core.renew_outside(now, owner, id)?;
+            Ok(clock.wall(expires_at.ms_since(now)))
+        })
+    }
+
+    /// The call that `id` was for was never sent: it costs nothing, unless its permit had
+    /// ended or expired before.
+    ///
+    /// # Errors
+    /// `owner` holds no such permit.
+    pub fn give_back(&self, owner: &Owner, id: PermitId) -> Result<(), UnknownPermit> {
+        self.inner
+            .with(|core, clock| core.give_back_outside(clock.now(), owner, id))
+    }
+
+    /// What is left of the layers that such a call meets.
+    #[must_use]
+    pub fn left(&self, ask: &Ask) -> Option<Left> {
+        self.inner.with(|core, clock| {
+            let headroom = core.engine.headroom(clock.now(), &ask.call())?;
+            Some(Left::of(headroom, clock))
+        })
+    }
+}
+
+impl Core {
+    fn hand_out(
+        &mut self,
+        clock: &Clock,
+        permit: Permit,
+        owner: Owner,
+    ) -> Result<HandedOut, NotHandedOut> {
+        let (now, number) = (clock.now(), permit.number());
+        if self.outside.is_full(now) {
+            self.refund(now, number);
+            return Err(NotHandedOut::TooMany);
+        }
+        let Some(lease) = self.engine.lease(number).cloned() else {
+            // The process stood still for longer than the lease lasts.
+            return Err(Refused::Storage.into());
+        };
+        let handed = Handed {
+            id: PermitId::random(),
+            permit: number,
+            owner,
+            expires_at: lease.expires_at,
+            ended: false,
+        };
+        if self.journal.handed_out(&handed).is_err() {
+            self.refund(now, number);
+            return Err(Refused::Storage.into());
+        }
+        let id = handed.id;
+        self.outside.insert(handed);
+        let headroom = self.engine.headroom(now, &lease.call);
+        Ok(HandedOut {
+            id,
+            ttl: clock.wall(lease.expires_at.ms_since(lease.granted_at)),
+            left: headroom.map(|headroom| Left::of(headroom, clock)),
+        })
+    }
+
+    fn complete_outside(
+        &mut self,
+        now: Instant,
+        owner: &Owner,
+        id: PermitId,
+        signal: &Signal,
+    ) -> Result<(Vec<Trip>, Ended), UnknownPermit> {
+        let Some(permit) = self.running_outside(now, owner, id)? else {
+            return Ok((Vec::new(), Ended::Unknown));
+        };
+        let trips = self.report(now, permit, Some(signal));
+        let ended = self.complete(now, permit);
+        self.outside.end(id);
+        Ok((trips, ended))
+    }
+
+    fn renew_outside(
+        &mut self,
+        now: Instant,
+        owner: &Owner,
+        id: PermitId,
+    ) -> Result<Instant, NotExtended> {
+        let permit = self.running_outside(now, owner, id)?;
+        let expires_at = self.renew(now, permit.ok_or(NotRenewed::Ended)?)?;
+        self.outside.extend(id, expires_at);
+        Ok(expires_at)
+    }
+
+    fn give_back_outside(
+        &mut self,
+        now: Instant,
+        owner: &Owner,
+        id: PermitId,
+    ) -> Result<(), UnknownPermit> {
+        if let Some(permit) = self.running_outside(now, owner, id)? {
+            self.refund(now, permit);
+            self.outside.end(id);
+        }
+        Ok(())
+    }
+
+    /// The number of the permit, unless it was ended before.
+    fn running_outside(
+        &mut self,
+        now: Instant,
+        owner: &Owner,
+        id: PermitId,
+    ) -> Result<Option<spillway::Permit>, UnknownPermit> {
+        let handed = self.outside.find(now, owner, id).ok_or(UnknownPermit)?;
+        Ok((!handed.ended).then_some(handed.permit))
+    }
+}
+
+impl Left {
+    fn of(headroom: Headroom, clock: &Clock) -> Self {
+        let window_ms = match headroom.dimension {
+            spillway::Dimension::Rate { window_ms } => Some(window_ms),
+            spillway::Dimension::Concurrency => None,
+        };
+        Self {
+            headroom,
+            window: window_ms.map(|ms| clock.wall(ms)),
+            more_in: headroom.more_in_ms.map(|ms| clock.wall(ms)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! Permits in the hands of callers that call the upstream themselves: who holds which, and
+//! for how long it can be spoken of.
+//!
+//! The engine knows permits by number; outside they have names that cannot be guessed
+//! ([`PermitId`]) and an owner. A name is remembered until 15 minutes after its lease
+//! expired, so that a completion that is repeated, or late, meets the same answer.
+//! Permits that run are never forgotten: beyond [`RUNNING_MAX`] none is handed out. Of
+//! those that are over at most [`PAST_MAX`] are remembered.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use spillway::{Instant, Permit};
+
+use super::permit_id::PermitId;
+
+/// The most permits that may be out at once, per upstream.
+pub const RUNNING_MAX: usize = 100_000;
+
+/// The most permits that are remembered after their end, per upstream; beyond, those that
+/// would be forgotten first are.
+const PAST_MAX: usize = 100_000;
+
+/// For how long after its expiry a permit's name is known (the permit API's 15 minutes).
+const KEPT: Duration = Duration::from_secs(15 * 60);
+
+/// Whose permit it is: the token that took it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner(Cow<'static, str>);
+
+impl Owner {
+    /// Whoever asks, where the server is open and there are no tokens.
+    pub const OPEN: Self = Self(Cow::Borrowed("open"));
+
+    /// The owner of this name.
+    #[cfg(test)]
+    pub(super) fn named(name: &str) -> Self {
+        Self(Cow::Owned(name.to_owned()))
+    }
+}
+
+/// One permit outside, as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Handed {
+    pub(super) id: PermitId,
+    pub(super) permit: Permit,
+    pub(super) owner: Owner,
+    pub(super) expires_at: Instant,
+    /// Whether it was completed or given back.
+    #[serde(default)]
+    pub(super) ended: bool,
+}
+
+/// All permits outside, of one upstream.
+#[derive(Debug)]
+pub(super) struct Outside {
+    kept_ms: u64,
+    known: HashMap<PermitId, Handed>,
+    /// Those that run, by their expiry.
+    running: BTreeSet<(Instant, PermitId)>,
+    /// Those that ended or expired, by the instant at which they are forgotten.
+    past: BTreeSet<(Instant, PermitId)>,
+}
+
+impl Outside {
+    /// None yet; `engine_ms` tells the engine's milliseconds in wall time.
+    pub(super) fn new(engine_ms: impl FnOnce(Duration) -> u64) -> Self {
+        Self {
+            kept_ms: engine_ms(KEPT),
+            known: HashMap::new(),
+            running: BTreeSet::new(),
+            past: BTreeSet::new(),
+        }
+    }
+
+    /// Whether no more may be handed out now.
+    pub(super) fn is_full(&mut self, now: Instant) -> bool {
+        self.advance(now);
+        self.running.len() >= RUNNING_MAX
+    }
+
+    /// A permit goes outside.
+    pub(super) fn insert(&mut self, handed: Handed) {
+        if handed.ended {
+            self.keep(&handed);
+        } else {
+            self.running.insert((handed.expires_at, handed.id));
+        }
+        self.known.insert(handed.id, handed);
+    }
+
+    /// The permit that `owner` holds under this name; others' do not exist for it.
+    pub(super) fn find(&mut self, now: Instant, owner: &Owner, id: PermitId) -> Option<&Handed> {
+        self.advance(now);
+        self.known.get(&id).filter(|handed| handed.owner == *owner)
+    }
+
+    /// It was completed or given back.
+    pub(super) fn end(&mut self, id: PermitId) {
+        let Some(handed) = self.known.get_mut(&id).filter(|handed| !handed.ended) else {
+            return;
+        };
+        handed.ended = true;
+        let handed = handed.clone();
+        if self.running.remove(&(handed.expires_at, id)) {
+            self.keep(&handed);
+        }
+    }
+
+    /// Its lease lasts longer.
+    pub(super) fn extend(&mut self, id: PermitId, expires_at: Instant) {
+        let Some(handed) = self.known.get_mut(&id) else {
+            return;
+        };
+        if self.running.remove(&(handed.expires_at, id)) {
+            handed.expires_at = expires_at;
+            self.running.insert((expires_at, id));
+        }
+    }
+
+    /// All that are known.
+    pub(super) fn iter(&mut self, now: Instant) -> impl Iterator<Item = &Handed> {
+        self.advance(now);
+        self.known.values()
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while let Some(&(at, id)) = self.running.first()
+            && at <= now
+        {
+            self.running.remove(&(at, id));
+            if let Some(handed) = self.known.get(&id).cloned() {
+                self.keep(&handed);
+            }
+        }
+        while let Some(&(at, id)) = self.past.first()
+            && at <= now
+        {
+            self.forget(at, id);
+        }
+    }
+
+    fn keep(&mut self, handed: &Handed) {
+        let until = handed.expires_at.plus_ms(self.kept_ms);
+        self.past.insert((until, handed.id));
+        while let Some(&(at, id)) = self.past.first()
+            && self.past.len() > PAST_MAX
+        {
+            self.forget(at, id);
+        }
+    }
+
+    fn forget(&mut self, at: Instant, id: PermitId) {
+        self.past.remove(&(at, id));
+        self.known.remove(&id);
+    }
+}
+
+/// Permits outside as they are read back: journals speak of them by their numbers.
+pub(super) struct Restored {
+    outside: Outside,
+    ids: HashMap<Permit, PermitId>,
+}
+
+impl Restored {
+    pub(super) fn new(outside: Outside) -> Self {
+        let ids = HashMap::new();
+        Self { outside, ids }
+    }
+
+    pub(super) fn insert(&mut self, handed: Handed) {
+        self.ids.insert(handed.permit, handed.id);
+        self.outside.insert(handed);
+    }
+
+    pub(super) fn extend(&mut self, permit: Permit, expires_at: Instant) {
+        if let Some(id) = self.ids.get(&permit) {
+            self.outside.extend(*id, expires_at);
+        }
+    }
+
+    pub(super) fn end(&mut self, permit: Permit) {
+        if let Some(id) = self.ids.get(&permit) {
+            self.outside.end(*id);
+        }
+    }
+
+    pub(super) fn finish(self) -> Outside {
+        self.outside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: u64 = 60_000;
+
+    fn outside() -> Outside {
+        Outside::new(|wall| u64::try_from(wall.as_millis()).unwrap())
+    }
+
+    fn handed(number: u64, expires_at: u64) -> Handed {
+        Handed {
+            id: PermitId::random(),
+            permit: Permit(number),
+            owner: Owner::OPEN,
+            expires_at: Instant(expires_at),
+            ended: false,
+        }
+    }
+
+    fn knows(outside: &mut Outside, at: u64, id: PermitId) -> bool {
+        outside.find(Instant(at), &Owner::OPEN, id).is_some()
+    }
+
+    #[test]
+    fn a_name_is_known_until_15_minutes_after_expiry_and_to_its_owner_alone() {
+        let mut outside = outside();
+        let (running, ended) = (handed(1, 2 * MINUTE), handed(2, 2 * MINUTE));
+        for handed in [&running, &ended] {
+            outside.insert(handed.clone());
+        }
+        outside.end(ended.id);
+        for id in [running.id, ended.id] {
+            assert!(knows(&mut outside, 17 * MINUTE - 1, id));
+            assert!(
+                outside
+                    .find(Instant(0), &Owner::named("another"), id)
+                    .is_none()
+            );
+        }
+        for id in [running.id, ended.id] {
+            assert!(!knows(&mut outside, 17 * MINUTE, id));
+        }
+        assert_eq!((outside.known.len(), outside.past.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_renewed_permit_is_known_longer_and_an_expired_one_is_not_renewed() {
+        let mut outside = outside();
+        let it = handed(1, 2 * MINUTE);
+        outside.insert(it.clone());
+        outside.extend(it.id, Instant(4 * MINUTE));
+        assert!(knows(&mut outside, 19 * MINUTE - 1, it.id));
+        outside.extend(it.id, Instant(100 * MINUTE));
+        assert!(!knows(&mut outside, 19 * MINUTE, it.id));
+    }
+
+    #[test]
+    fn those_that_run_are_bounded_and_those_that_are_over_are_forgotten_first() {
+        let mut outside = outside();
+        let first = handed(0, 1);
+        outside.insert(first.clone());
+        for number in 1..=RUNNING_MAX as u64 {
+            outside.insert(handed(number, 2 * MINUTE));
+        }
+        assert!(outside.is_full(Instant(1)));
+        let ids: Vec<_> = outside.known.keys().copied().collect();
+        for id in ids {
+            outside.end(id);
+        }
+        assert!(!outside.is_full(Instant(1)));
+        assert!(!knows(&mut outside, 1, first.id));
+        assert_eq!(outside.known.len(), PAST_MAX);
+    }
+}
