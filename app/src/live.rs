@@ -31,6 +31,9 @@ pub struct State {
 pub struct Upstream {
     /// The name used in the gateway's path: `graph`.
     pub name: String,
+    /// Whether its counters cannot be written down: then every call is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwritable: bool,
     /// Its parts with limits of their own.
     pub workloads: Vec<Workload>,
 }
@@ -40,8 +43,15 @@ pub struct Upstream {
 pub struct Workload {
     /// `onenote`, `sharepoint`, …
     pub name: String,
-    /// App budgets first, then tenants, then users, each closest to a limit first.
+    /// App budgets first, then tenants, then users, each closest to a limit first; of apps
+    /// and tenants together at most fifty.
     pub budgets: Vec<Budget>,
+    /// How many budgets of apps and tenants there are; `budgets` may show fewer.
+    #[serde(default)]
+    pub shared: u64,
+    /// Until when every budget, seen or not, counts as full: the counters were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_until: Option<String>,
     /// What became of the calls, by lane, since the server started.
     pub lanes: Lanes,
     /// The last minute, one entry a whole second, idle ones included, oldest first, at most
@@ -130,6 +140,10 @@ pub struct Layer {
     /// When one more foreground call fits, if none does now and only time is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frees_at: Option<String>,
+    /// Of the calls in flight, those whose connection broke or whose server died: they may
+    /// still run upstream, and count until their leases expire.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lingering: u32,
 }
 
 /// Whether a budget lets calls through.
@@ -216,7 +230,7 @@ pub struct Lane {
     pub admitted: u64,
     /// Those of the admitted that had to wait first.
     pub held: u64,
-    /// Calls answered 429 without reaching the upstream.
+    /// Calls refused without reaching the upstream: no room (429), or no room to count them (503).
     pub refused: u64,
     /// Calls waiting now.
     pub waiting: u32,
@@ -316,6 +330,7 @@ mod tests {
             used_background: 0,
             share_permille: 500,
             frees_at: None,
+            lingering: 0,
         };
         Budget {
             scope,

@@ -34,6 +34,9 @@ pub struct Delta {
 pub struct UpstreamDelta {
     /// Which one.
     pub name: String,
+    /// The later [`Upstream::unwritable`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwritable: bool,
     /// Workloads that are new or in which something changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadDelta>,
@@ -59,6 +62,11 @@ pub struct WorkloadDelta {
     /// What changed in the last minute, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentDelta>,
+    /// The later [`Workload::shared`].
+    pub shared: u64,
+    /// The later [`Workload::full_until`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_until: Option<String>,
     /// The later [`Workload::users`].
     pub users: u64,
     /// The later [`Workload::next_cursor`].
@@ -146,12 +154,14 @@ impl Upstream {
         );
         UpstreamDelta {
             name: newer.name.clone(),
+            unwritable: newer.unwritable,
             workloads,
             removed,
         }
     }
 
     fn apply(&mut self, delta: UpstreamDelta) {
+        self.unwritable = delta.unwritable;
         self.workloads
             .retain(|workload| !delta.removed.contains(&workload.name));
         for change in delta.workloads {
@@ -189,6 +199,8 @@ impl Workload {
             lanes: (old.map(|old| old.lanes).unwrap_or_default() != newer.lanes)
                 .then_some(newer.lanes),
             recent: RecentDelta::between(old.map_or(&[], |old| &old.recent), &newer.recent),
+            shared: newer.shared,
+            full_until: newer.full_until.clone(),
             users: newer.users,
             next_cursor: newer.next_cursor.clone(),
         }
@@ -214,6 +226,8 @@ impl Workload {
         if let Some(recent) = delta.recent {
             recent.apply(&mut self.recent);
         }
+        self.shared = delta.shared;
+        self.full_until = delta.full_until;
         self.users = delta.users;
         self.next_cursor = delta.next_cursor;
     }
@@ -302,6 +316,7 @@ mod tests {
             used,
             used_background: used / 2,
             share_permille: 500,
+            lingering: used / 3,
             frees_at: (rate && used >= limit).then(|| "2026-01-01T00:00:09.000Z".to_owned()),
         })
     }
@@ -357,6 +372,8 @@ mod tests {
                     ..Lanes::default()
                 },
                 recent,
+                shared: count / 2,
+                full_until: more.then(|| "2026-01-01T01:00:00.000Z".to_owned()),
                 users: count,
                 next_cursor: more.then(|| "next".to_owned()),
             })
@@ -367,6 +384,7 @@ mod tests {
             (0..3_u8, prop::collection::vec(workload(), 0..3)).prop_map(|(name, workloads)| {
                 Upstream {
                     name: format!("n{name}"),
+                    unwritable: name == 1,
                     workloads,
                 }
             });

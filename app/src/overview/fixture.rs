@@ -21,6 +21,7 @@ pub fn rate(window_s: u64, limit: u32, used: u32, background: u32) -> Layer {
         used_background: background,
         share_permille: 500,
         frees_at: None,
+        lingering: 0,
     }
 }
 
@@ -37,6 +38,7 @@ pub fn concurrency(limit: u32, used: u32, background: u32) -> Layer {
 pub fn frees(layer: Layer, at: &str) -> Layer {
     Layer {
         frees_at: Some(at.to_owned()),
+        lingering: 0,
         ..layer
     }
 }
@@ -100,6 +102,7 @@ pub fn state(budgets: Vec<Budget>) -> State {
         started_at: "2026-11-30T13:00:00.000Z".to_owned(),
         time_scale: 1,
         upstreams: vec![Upstream {
+            unwritable: false,
             name: "graph".to_owned(),
             workloads: vec![Workload {
                 name: "onenote".to_owned(),

@@ -170,6 +170,7 @@ const NONE: Layer = Layer {
     used_background: 0,
     share_permille: 0,
     frees_at: None,
+    lingering: 0,
 };
 
 type LayerKey = (usize, Option<u64>);
