@@ -12,8 +12,12 @@ use serde::Deserialize;
 
 use crate::random::hash;
 
-/// Longer names are not taken from a token, so that no key grows without bound.
+/// Longer names stand under a digest, so that no key grows without bound.
 const NAME_MAX: usize = 256;
+
+/// The longest claims of a token that are read, in bytes of base64: beyond what Microsoft's
+/// tokens hold.
+const CLAIMS_MAX: usize = 16 * 1024;
 
 /// Who calls: the key of a user's budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,10 +64,11 @@ pub(crate) fn caller(
 
 #[derive(Deserialize)]
 struct Claims {
-    #[serde(default)]
-    tid: String,
-    oid: String,
+    tid: Option<String>,
+    oid: Option<String>,
+    sub: Option<String>,
     appid: Option<String>,
+    azp: Option<String>,
 }
 
 fn bearer_of(headers: &HeaderMap) -> Option<&str> {
@@ -76,15 +81,27 @@ fn bearer_of(headers: &HeaderMap) -> Option<&str> {
 fn by_claims(token: &str, default_app: &str) -> Option<Caller> {
     let mut parts = token.split('.');
     let (_header, claims, _signature) = (parts.next()?, parts.next()?, parts.next()?);
-    let json = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
+    if parts.next().is_some() || claims.len() > CLAIMS_MAX {
+        return None;
+    }
+    let json = URL_SAFE_NO_PAD.decode(claims).ok()?;
     let claims: Claims = serde_json::from_slice(&json).ok()?;
-    let app = claims.appid.unwrap_or_else(|| default_app.to_owned());
-    let fits = is_name(&claims.oid) && is_name(&app) && claims.tid.len() <= NAME_MAX;
-    fits.then_some(Caller {
-        app,
-        tenant: claims.tid,
-        user: claims.oid,
+    let either = |one: Option<String>, other| one.or(other).map(bounded);
+    let [oid, sub, appid, azp] = [claims.oid, claims.sub, claims.appid, claims.azp]
+        .map(|claim| claim.filter(|c| !c.is_empty()));
+    Some(Caller {
+        app: either(appid, azp).unwrap_or_else(|| default_app.to_owned()),
+        tenant: bounded(claims.tid.unwrap_or_default()),
+        user: either(oid, sub)?,
     })
+}
+
+fn bounded(name: String) -> String {
+    if name.len() > NAME_MAX {
+        format!("long-{:016x}", hash(0, &[&name]))
+    } else {
+        name
+    }
 }
 
 /// An opaque bearer is its own user, under a digest, so that no token shows in the score.
@@ -134,13 +151,40 @@ mod tests {
 
     #[test]
     fn other_bearers_are_users_of_their_own_and_never_shown() {
-        let long = format!("Bearer {}", bearer(&"x".repeat(300), "t", "a"));
-        for token in ["Bearer secret", "Bearer a.b.c", "Bearer ..", &long] {
+        let four_parts = format!("Bearer {}.x", bearer("u", "t", "a"));
+        let too_long = format!("Bearer {}", bearer(&"x".repeat(CLAIMS_MAX), "t", "a"));
+        for token in [
+            "Bearer secret",
+            "Bearer a.b.c",
+            "Bearer ..",
+            &four_parts,
+            &too_long,
+        ] {
             let (_, _, user) = who(&with("authorization", token), None).unwrap();
             assert!(user.starts_with("opaque-") && user.len() == 23, "{user}");
         }
         let users = ["Bearer a", "Bearer b"].map(|t| who(&with("authorization", t), None));
         assert_ne!(users[0], users[1]);
+    }
+
+    #[test]
+    fn long_names_stand_under_a_digest_and_keep_their_app() {
+        let of = |user: &str| {
+            let token = format!("Bearer {}", bearer(user, "t", "a"));
+            who(&with("authorization", &token), None).unwrap()
+        };
+        let (app, tenant, user) = of(&"x".repeat(257));
+        assert_eq!((app.as_str(), tenant.as_str()), ("a", "t"));
+        assert!(user.starts_with("long-") && user.len() == 21, "{user}");
+        assert_ne!(of(&"x".repeat(258)).2, user);
+        assert_eq!(of(&"x".repeat(256)).2, "x".repeat(256));
+    }
+
+    #[test]
+    fn newer_claims_name_user_and_app_where_the_others_are_missing() {
+        let claims = URL_SAFE_NO_PAD.encode(r#"{"oid":"","sub":"s1","azp":"z1"}"#);
+        let headers = with("authorization", &format!("Bearer x.{claims}.sig"));
+        assert_eq!(who(&headers, None), owned("z1", "", "s1"));
     }
 
     #[test]
