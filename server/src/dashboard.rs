@@ -11,13 +11,14 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use leptos::{
     config::LeptosOptions,
     context::{provide_context, use_context},
     nonce::use_nonce,
 };
 use leptos_axum::{LeptosRoutes, ResponseOptions};
+use percent_encoding::percent_decode_str;
 use spillway_app::{App, Backend, content_security_policy, shell};
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
@@ -27,6 +28,9 @@ use crate::http::Problem;
 /// The names under which `make site` puts the scripts.
 const OUTPUT_NAME: &str = "spillway";
 const PKG_DIR: &str = "pkg";
+
+/// Where there will never be a page.
+const NO_PAGE_AT: &str = "/no-such-page";
 
 /// For answers that bring no policy of their own: they are no pages.
 const NO_PAGE: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
@@ -111,6 +115,9 @@ async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Respon
         return Problem::method_not_allowed().into_response();
     }
     let (parts, _) = request.into_parts();
+    if is_compressed(parts.uri.path()) {
+        return no_page(&pages, Request::from_parts(parts, Body::empty())).await;
+    }
     let for_file = Request::from_parts(parts.clone(), Body::empty());
     let files = ServeDir::new(pages.options.site_root.as_ref())
         .append_index_html_on_directories(false)
@@ -119,16 +126,30 @@ async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Respon
     match files.oneshot(for_file).await {
         Ok(file) if file.status() != StatusCode::NOT_FOUND => {
             let mut file = file.map(Body::new);
+            let headers = file.headers_mut();
             // The names are not hashed: a browser must ask whether its copy is still the newest.
-            file.headers_mut()
-                .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            headers.append(
+                header::VARY,
+                HeaderValue::from_static(header::ACCEPT_ENCODING.as_str()),
+            );
             file
         }
         _ => no_page(&pages, Request::from_parts(parts, Body::empty())).await,
     }
 }
 
-async fn no_page(pages: &Pages, request: Request) -> Response {
+/// Compressed copies are given under the name of their file alone: under their own they
+/// would come as something else than what they are.
+fn is_compressed(path: &str) -> bool {
+    let path = percent_decode_str(path).collect::<Vec<_>>();
+    path.ends_with(b".br") || path.ends_with(b".gz")
+}
+
+/// Rendered as of an address that has no page, whatever was asked for: an address with dot
+/// segments has none here, but the renderer would resolve them and find one.
+async fn no_page(pages: &Pages, mut request: Request) -> Response {
+    *request.uri_mut() = Uri::from_static(NO_PAGE_AT);
     let render = leptos_axum::render_app_to_stream_with_context(pages.context(), pages.shell());
     let mut page = render(request).await;
     *page.status_mut() = StatusCode::NOT_FOUND;

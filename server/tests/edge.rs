@@ -186,7 +186,14 @@ async fn pages_are_rendered_under_a_policy_of_their_own() {
         app.get("/").await.header("content-security-policy"),
         "each page has its own"
     );
-    assert_eq!(app.get("/no/such/page").await.status, StatusCode::NOT_FOUND);
+    for path in ["/no/such/page", "/../", "/%2e%2e/", "/none/..", "//"] {
+        let reply = app.get(path).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(
+            reply.text().contains("There is no such page"),
+            "{path}: {reply:?}"
+        );
+    }
     for path in ["/", "/healthz", "/no/such/page", "/api/none"] {
         let reply = app.get(path).await;
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
@@ -226,6 +233,7 @@ async fn files_are_served_compressed_and_always_asked_for_again() {
     )
     .await;
     assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+    assert_eq!(again.header("vary"), "accept-encoding");
     let brotli = send(
         app.dashboard,
         empty(get("/pkg/spillway.js").header(header::ACCEPT_ENCODING, "br")),
@@ -235,11 +243,16 @@ async fn files_are_served_compressed_and_always_asked_for_again() {
         (brotli.text().as_str(), brotli.header("content-encoding")),
         ("brotli", "br")
     );
+    for reply in [&plain, &brotli] {
+        assert_eq!(reply.header("vary"), "accept-encoding", "{reply:?}");
+    }
     for path in [
         "/pkg/../../spillway.db",
         "/pkg/%2e%2e/%2e%2e/spillway.db",
         "/pkg/none.js",
         "/pkg/",
+        "/pkg/spillway.js.br",
+        "/pkg/spillway.js.%62r",
     ] {
         assert_eq!(app.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
