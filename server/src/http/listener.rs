@@ -85,13 +85,28 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, gr
         });
     }
     drop(listener);
-    if timeout(grace, graceful.shutdown()).await.is_err() {
+    let cut = finish(graceful, connections, grace).await;
+    if cut > 0 {
         tracing::warn!(
-            connections = connections.len(),
-            "cut connections that did not finish in time"
+            connections = cut,
+            "cut connections whose calls did not finish in time"
         );
     }
+}
+
+/// Ends idle connections at once and the others after their calls; says how many had to be
+/// cut.
+async fn finish(
+    graceful: GracefulShutdown,
+    mut connections: JoinSet<()>,
+    grace: Duration,
+) -> usize {
+    let _ = timeout(grace, graceful.shutdown()).await;
+    // The set still holds those that ended by themselves.
+    while connections.try_join_next().is_some() {}
+    let cut = connections.len();
     connections.shutdown().await;
+    cut
 }
 
 type Place = tokio::sync::OwnedSemaphorePermit;
@@ -183,6 +198,27 @@ mod tests {
         slow.finish.notify_one();
         assert!(read(stream).await.ends_with("done"));
         slow.serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn connections_that_ended_are_not_called_cut() {
+        let mut connections = JoinSet::new();
+        for _ in 0..3 {
+            connections.spawn(async {});
+        }
+        let graceful = GracefulShutdown::new();
+        let (_client, server) = tokio::io::duplex(64);
+        let service = hyper::service::service_fn(|_| async {
+            Ok::<_, std::convert::Infallible>(http::Response::new(String::new()))
+        });
+        let idle = http1::Builder::new().serve_connection(TokioIo::new(server), service);
+        let idle = graceful.watch(idle);
+        connections.spawn(async move {
+            let _ = idle.await;
+        });
+        connections.spawn(std::future::pending());
+        let cut = finish(graceful, connections, Duration::from_millis(10)).await;
+        assert_eq!(cut, 1);
     }
 
     #[tokio::test]
