@@ -1,37 +1,79 @@
 //! `GET /api/v1/state`: everything as of now, users a page at a time.
 
+use std::borrow::Cow;
+
 use axum::{
     Json,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::{RawQuery, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
-use serde::Deserialize;
+use percent_encoding::percent_decode_str;
 
 use super::Api;
 use crate::{http::Problem, limiter::USERS_MAX, live::USERS_SHOWN};
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Params {
+/// The longest part of an unknown parameter's name that is repeated.
+const NAME_CHARS_MAX: usize = 64;
+
+#[derive(Debug, Default)]
+struct Params {
     upstream: Option<String>,
     cursor: Option<String>,
-    limit: Option<usize>,
+    users_max: Option<usize>,
 }
 
-pub(super) async fn get(
-    State(api): State<Api>,
-    params: Result<Query<Params>, QueryRejection>,
-) -> Response {
-    answer(&api, params).unwrap_or_else(IntoResponse::into_response)
+pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    answer(&api, &query).unwrap_or_else(IntoResponse::into_response)
 }
 
-fn answer(api: &Api, params: Result<Query<Params>, QueryRejection>) -> Result<Response, Problem> {
-    let Query(params) = params.map_err(|rejection| bad(rejection.body_text()))?;
-    let users_max = params.limit.unwrap_or(USERS_SHOWN);
-    if !(1..=USERS_MAX).contains(&users_max) {
-        return Err(bad(format!("limit must be from 1 to {USERS_MAX}")));
+impl Params {
+    fn read(query: &str) -> Result<Self, String> {
+        let mut params = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            params.set(&decoded(name)?, decoded(value)?)?;
+        }
+        Ok(params)
     }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        let before = match name {
+            "upstream" => self.upstream.replace(value).is_some(),
+            "cursor" => self.cursor.replace(value).is_some(),
+            "limit" => self.users_max.replace(users_max(&value)?).is_some(),
+            _ => {
+                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+                return Err(format!(
+                    "there is no parameter \"{name}\"; known: upstream, cursor, limit"
+                ));
+            }
+        };
+        if before {
+            return Err(format!("{name} is given twice"));
+        }
+        Ok(())
+    }
+}
+
+/// A name or a value as it was meant, where forms write `+` for a space.
+fn decoded(text: &str) -> Result<String, String> {
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
+    decoded.map_err(|_| "the query must be UTF-8".to_owned())
+}
+
+fn users_max(value: &str) -> Result<usize, String> {
+    let number = value.parse().ok();
+    number
+        .filter(|number| (1..=USERS_MAX).contains(number))
+        .ok_or_else(|| format!("limit must be a whole number from 1 to {USERS_MAX}"))
+}
+
+fn answer(api: &Api, query: &str) -> Result<Response, Problem> {
+    let params = Params::read(query).map_err(bad)?;
+    let users_max = params.users_max.unwrap_or(USERS_SHOWN);
     let upstream = params.upstream.as_deref();
     if let Some(name) = upstream
         && !api
@@ -71,4 +113,41 @@ fn bad(detail: String) -> Problem {
         "The query cannot be understood",
     )
     .detail(detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_as_forms_write_them() {
+        let params = Params::read("upstream=gr%61ph&cursor=a%2Bb+c&limit=1000&").unwrap();
+        assert_eq!(params.upstream.as_deref(), Some("graph"));
+        assert_eq!(params.cursor.as_deref(), Some("a+b c"));
+        assert_eq!(params.users_max, Some(1000));
+        assert!(Params::read("").unwrap().users_max.is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words_of_ours() {
+        let limit = "limit must be a whole number from 1 to 1000";
+        for (query, expected) in [
+            ("limit=x", limit),
+            ("limit", limit),
+            ("limit=0", limit),
+            ("limit=1001", limit),
+            ("limit=-1", limit),
+            ("limit=99999999999999999999", limit),
+            ("limit=1&limit=2", "limit is given twice"),
+            ("upstream=%ff", "the query must be UTF-8"),
+            (
+                "limits=5",
+                "there is no parameter \"limits\"; known: upstream, cursor, limit",
+            ),
+        ] {
+            assert_eq!(Params::read(query).unwrap_err(), expected, "{query}");
+        }
+        let long = Params::read(&"x".repeat(10_000)).unwrap_err();
+        assert!(long.len() < 150, "{long}");
+    }
 }
