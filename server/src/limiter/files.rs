@@ -3,10 +3,12 @@
 //! Generation *n* has one snapshot, whole (`graph.000012.full`) or of what changed since
 //! the one before (`graph.000012.delta`), and one journal of what came after it
 //! (`graph.000012.journal`). A snapshot appears under its name only when it is complete.
+//! They name users, so they are their owner's alone.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -70,10 +72,7 @@ impl Files {
 
     /// Makes a new, empty file, which must not exist.
     pub(super) fn create(&self, kind: Kind, generation: u64) -> io::Result<File> {
-        File::options()
-            .append(true)
-            .create_new(true)
-            .open(self.path(kind, generation))
+        new_file().append(true).open(self.path(kind, generation))
     }
 
     /// Writes a file that appears whole or not at all, and is on disk when this returns.
@@ -85,7 +84,12 @@ impl Files {
     ) -> io::Result<()> {
         let path = self.path(kind, generation);
         let unfinished = path.with_extension("unfinished");
-        let mut file = File::create(&unfinished)?;
+        // One that a crash left behind may be open to others.
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = new_file().write(true).open(&unfinished)?;
         file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;
@@ -113,5 +117,40 @@ impl Files {
         let (generation, suffix) = rest.split_once('.')?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.suffix() == suffix)?;
         Some((generation.parse().ok()?, kind))
+    }
+}
+
+/// Opens only what is not there yet, for its owner alone.
+fn new_file() -> OpenOptions {
+    let mut options = File::options();
+    options.create_new(true).mode(0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn files_are_their_owners_alone_whatever_a_crash_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path(), "graph");
+        let unfinished = dir.path().join("graph.000002.unfinished");
+        fs::write(&unfinished, "a longer text that a crash left").unwrap();
+        fs::set_permissions(&unfinished, fs::Permissions::from_mode(0o644)).unwrap();
+        files.create(Kind::Journal, 1).unwrap();
+        files.write_whole(Kind::Full, 2, b"new").unwrap();
+        files.write_whole(Kind::Delta, 3, b"new").unwrap();
+        for (kind, generation) in [(Kind::Journal, 1), (Kind::Full, 2), (Kind::Delta, 3)] {
+            assert_eq!(mode(&files.path(kind, generation)), 0o600, "{kind:?}");
+        }
+        assert_eq!(fs::read(files.path(Kind::Full, 2)).unwrap(), b"new");
+        assert!(!unfinished.exists());
     }
 }

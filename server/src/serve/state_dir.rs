@@ -1,8 +1,9 @@
 //! The folder of the counters: there, writable, and ours alone.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{DirBuilder, File, TryLockError},
     io,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -43,7 +44,10 @@ impl StateDir {
             path: path.to_owned(),
             source,
         };
-        fs::create_dir_all(path).map_err(unwritable)?;
+        // The counters name users. A folder that is there already keeps the mode it was given.
+        let mut folder = DirBuilder::new();
+        let folder = folder.recursive(true).mode(0o700);
+        folder.create(path).map_err(unwritable)?;
         let mut options = File::options();
         let options = options.write(true).create(true).truncate(false);
         let lock = options.open(path.join(LOCK_NAME)).map_err(unwritable)?;
@@ -57,7 +61,26 @@ impl StateDir {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
     use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_folder_made_here_is_its_owners_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let made = root.path().join("state");
+        StateDir::take(&made).unwrap();
+        assert_eq!(mode(&made), 0o700);
+        let given = root.path().join("given");
+        fs::create_dir(&given).unwrap();
+        fs::set_permissions(&given, fs::Permissions::from_mode(0o750)).unwrap();
+        StateDir::take(&given).unwrap();
+        assert_eq!(mode(&given), 0o750);
+    }
 
     #[test]
     fn a_folder_is_one_servers() {
