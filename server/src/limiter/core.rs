@@ -74,6 +74,7 @@ impl Core {
             return Asked::Now(Err(Stop::Closing));
         }
         if self.journal.is_broken() {
+            self.tallies[call.workload].refused(call.lane, unix_s(clock));
             return Asked::Now(Err(Stop::Storage));
         }
         let now = clock.now();
@@ -196,6 +197,7 @@ impl Core {
             .and_then(|lease| self.journal.granted(lease));
         if written.is_err() {
             self.engine.refund(clock.now(), grant.permit);
+            self.tallies[call.workload].refused(call.lane, unix_s(clock));
             return Err(Stop::Storage);
         }
         let hold = since.map(|since| since.elapsed());

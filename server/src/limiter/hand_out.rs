@@ -144,7 +144,7 @@ impl Core {
         permit: Permit,
         owner: Owner,
     ) -> Result<HandedOut, NotHandedOut> {
-        let (now, number) = (clock.now(), permit.number());
+        let (now, number) = (clock.now(), permit.into_number());
         if self.outside.is_full(now) {
             self.refund(now, number);
             return Err(NotHandedOut::TooMany);

@@ -15,6 +15,8 @@ use super::Inner;
 pub struct Permit {
     inner: Arc<Inner>,
     id: spillway::Permit,
+    /// Whether its end is known, or is somebody else's concern.
+    ended: bool,
 }
 
 impl Permit {
@@ -32,10 +34,16 @@ impl Permit {
     pub const RENEWALS_MAX: Duration = Duration::from_secs(15 * 60);
 
     pub(super) const fn new(inner: Arc<Inner>, id: spillway::Permit) -> Self {
-        Self { inner, id }
+        Self {
+            inner,
+            id,
+            ended: false,
+        }
     }
 
-    pub(super) const fn number(&self) -> spillway::Permit {
+    /// Hands it to somebody who will tell its end by its number.
+    pub(super) fn into_number(mut self) -> spillway::Permit {
+        self.ended = true;
         self.id
     }
 
@@ -62,7 +70,8 @@ impl Permit {
     }
 
     /// The upstream's answer has ended: its body is over.
-    pub fn complete(self) {
+    pub fn complete(mut self) {
+        self.ended = true;
         let ended = self
             .inner
             .with(|core, clock| core.complete(clock.now(), self.id));
@@ -75,9 +84,19 @@ impl Permit {
     }
 
     /// The call was never written to the wire: it costs nothing.
-    pub fn refund(self) {
+    pub fn refund(mut self) {
+        self.ended = true;
         self.inner
             .with(|core, clock| core.refund(clock.now(), self.id));
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.inner
+                .with(|core, clock| core.engine.abandon(clock.now(), self.id));
+        }
     }
 }
 

@@ -121,7 +121,20 @@ async fn a_call_that_ran_at_the_kill_holds_its_slot_until_its_lease_is_over() {
     }
     kill(limiters);
     let limiters = place.open(Recovery::AssumeFull).await;
-    assert_eq!(go(&limiters, 1).await, 0);
+    let told = wait(ask(&limiters, "ana", NO_HOLD).await);
+    assert!(
+        told > Duration::from_secs(119) && told <= Permit::LEASE,
+        "{told:?}"
+    );
+    let state = limiters.state(None, None, 1).unwrap();
+    let user = state
+        .workload("graph", "onenote")
+        .unwrap()
+        .budgets
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(user.layers[2].lingering, 5);
     advance(Permit::LEASE).await;
     assert_eq!(go(&limiters, 115).await, 115, "its weight has landed");
     advance(MINUTE).await;
@@ -166,6 +179,13 @@ async fn a_fresh_database_starts_empty_and_lost_counters_mean_full_budgets() {
         .for_each(|file| fs::remove_file(file).unwrap());
 
     let limiters = place.open(Recovery::AssumeFull).await;
+    let state = limiters.state(None, None, 1).unwrap();
+    let onenote = state.workload("graph", "onenote").unwrap();
+    assert!(onenote.full_until.is_some());
+    assert_eq!(
+        onenote.budgets[0].layers[1].used, 800,
+        "shown full though never seen"
+    );
     let wait = wait(ask(&limiters, "never seen", NO_HOLD).await);
     assert!(wait > Duration::from_secs(3_590) && wait < HOUR, "{wait:?}");
     advance(HOUR).await;
@@ -253,6 +273,9 @@ async fn nothing_is_granted_that_cannot_be_written_down() {
         ask(&limiters, "ana", NO_HOLD).await,
         Err(Refused::Storage)
     ));
+    let state = limiters.state(None, None, 1).unwrap();
+    assert!(state.upstreams[0].unwritable);
+    assert_eq!(state.upstreams[0].workloads[0].lanes.foreground.refused, 1);
     // The keeper's next round begins a new journal.
     limiters.all()[0].inner.next_generation(false).unwrap();
     assert_eq!(limiters.ready(), Ok(()));

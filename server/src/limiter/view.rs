@@ -55,17 +55,34 @@ impl Limiter {
             (0..self.inner.workloads.len()).map(|index| self.inner.view(index, cursor, users_max));
         live::Upstream {
             name: self.name().to_owned(),
+            unwritable: self.ready().is_err(),
             workloads: workloads.collect(),
         }
     }
 }
 
 impl Inner {
+    /// The budget of the app that calls belong to where they name none.
+    fn app_key(&self, workload: usize) -> Key {
+        Key {
+            workload,
+            scope: Scope::App,
+            app: self.app.clone(),
+            tenant: String::new(),
+            user: String::new(),
+        }
+    }
+
     fn view(&self, workload: usize, cursor: Option<&Cursor>, users_max: usize) -> live::Workload {
         let clock = &self.clock;
         let mut core = self.lock();
         let now = clock.now();
-        let view = core.engine.view(now, workload, cursor, users_max);
+        let mut view = core.engine.view(now, workload, cursor, users_max);
+        if view.full_until.is_some() && view.shared.is_empty() {
+            // What was lost is unknown, but not that the app's budget counts as full.
+            view.shared
+                .extend(core.engine.budget_view(now, &self.app_key(workload)));
+        }
         let tally = &mut core.tallies[workload];
         let lane = |lane| live::Lane {
             waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
@@ -85,6 +102,8 @@ impl Inner {
             name: self.workloads[workload].name.clone(),
             lanes,
             recent,
+            shared: view.shared_total as u64,
+            full_until: view.full_until.map(|until| text(clock.timestamp(until))),
             users: view.users_total as u64,
             next_cursor: next_cursor(&view, users_max),
             budgets: view
@@ -154,6 +173,7 @@ fn layer_shown(layer: &LayerView, clock: &Clock) -> live::Layer {
         used: count(layer.used.total()),
         used_background: count(layer.used.background),
         share_permille: layer.share_permille,
+        lingering: count(layer.lingering),
         frees_at: layer.frees_at.map(|at| text(clock.timestamp(at))),
     }
 }
