@@ -2,18 +2,22 @@
 //! happens next by itself. Derived from the [`State`] and the time alone, so that the page
 //! never says more than its gauges show.
 //!
-//! What stops most comes first: breakers of apps and tenants, then their limits, then
-//! those of users. Only a used-up *rate* is trouble: it passes no call before an instant
-//! that may be an hour away. A user with all calls in flight is merely busy; the next
-//! ending call makes room. The background lane at its share is the limiter doing its work.
+//! What stops most comes first: counters that cannot be written or were lost, breakers of
+//! apps and tenants, then their limits, then those of users. Only a used-up *rate* is out
+//! of quota: it passes no call before an instant that may be an hour away. Who has all
+//! calls in flight is merely busy, and worth a word while more calls want in. The
+//! background lane at its share is the limiter doing its work.
 
 mod calm;
+mod near;
+mod own;
 mod quota;
 mod trip;
 
 use leptos::either::Either;
 use leptos::prelude::*;
 
+use super::name;
 use super::wording::{count, plural};
 use crate::erase::Erase;
 use crate::live::{Budget, Scope, State, Workload};
@@ -57,6 +61,8 @@ pub struct Lead {
 struct Placed<'a> {
     upstream: &'a str,
     workload: &'a str,
+    /// The workload itself.
+    of: &'a Workload,
     budget: &'a Budget,
 }
 
@@ -65,18 +71,32 @@ struct Placed<'a> {
 pub fn lead(state: &State, gateway_url: &str, now_ms: i64) -> Lead {
     let (users, shared): (Vec<_>, Vec<_>) =
         all(state).partition(|it| it.budget.scope == Scope::User);
-    if users.is_empty() && shared.is_empty() {
+    let own = own::unwritable(state).or_else(|| own::lost(state, now_ms));
+    if own.is_none() && users.is_empty() && shared.is_empty() {
         return calm::empty(state, gateway_url);
     }
-    let mut lead = trip::shared_stopped(&shared, now_ms)
+    let mut lead = own
+        .or_else(|| trip::shared_stopped(&shared, now_ms))
         .or_else(|| quota::shared(&shared, now_ms))
         .or_else(|| trip::slowed(&shared, now_ms))
-        .or_else(|| trip::users_stopped(&users, now_ms))
-        .or_else(|| quota::users(&users, now_ms))
-        .or_else(|| trip::slowed(&users, now_ms))
+        .or_else(|| of_users(&users, &shared, now_ms))
+        .or_else(|| near::shared(&shared))
+        .or_else(|| near::in_flight(&shared))
+        .or_else(|| near::in_flight(&users))
         .unwrap_or_else(|| calm::clear(state, &users));
     lead.detail.push(Part::Text(waiting(state)));
     lead
+}
+
+/// Users in trouble, if any is; and whether their app is close to a limit.
+fn of_users(users: &[Placed<'_>], shared: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
+    let mut lead = trip::users_stopped(users, now_ms)
+        .or_else(|| quota::users(users, now_ms))
+        .or_else(|| trip::slowed(users, now_ms))?;
+    if let Some(near) = near::sentence(shared) {
+        lead.detail.push(Part::Text(near + " "));
+    }
+    Some(lead)
 }
 
 /// The sentence on the page.
@@ -118,6 +138,7 @@ fn all(state: &State) -> impl Iterator<Item = Placed<'_>> {
             workload.budgets.iter().map(move |budget| Placed {
                 upstream: &upstream.name,
                 workload: &workload.name,
+                of: workload,
                 budget,
             })
         })
@@ -141,11 +162,23 @@ impl Placed<'_> {
     fn who(&self) -> String {
         let budget = self.budget;
         match budget.scope {
-            Scope::App => ["the app ", &budget.app].concat(),
-            Scope::Tenant => [&budget.app, " in tenant ", &budget.tenant].concat(),
-            Scope::User => budget.user.clone(),
+            Scope::App => ["the app ", &name::in_words(&budget.app)].concat(),
+            Scope::Tenant => [
+                &name::in_words(&budget.app),
+                " in tenant ",
+                &name::in_words(&budget.tenant),
+            ]
+            .concat(),
+            Scope::User => name::in_words(&budget.user),
         }
     }
+}
+
+/// Whether a user may be listed once for each of several apps.
+fn apps_differ(users: &[Placed<'_>]) -> bool {
+    let mut apps = users.iter().map(|it| &it.budget.app);
+    let first = apps.next();
+    apps.any(|app| Some(app) != first)
 }
 
 fn waiting(state: &State) -> String {
@@ -159,33 +192,30 @@ fn waiting(state: &State) -> String {
         .sum::<u64>();
     let wait = match (foreground, background) {
         (0, 0) => "No call waits".to_owned(),
-        (0, jobs) => format!(
-            "{} of the background {} until there is room",
-            plural(jobs, "call"),
-            verb(jobs)
-        ),
-        (people, 0) => format!(
-            "{} {} until there is room",
-            plural(people, "call"),
-            verb(people)
-        ),
-        (people, jobs) => format!(
-            "{} and {} of the background wait until there is room",
-            plural(people, "foreground call"),
-            count(jobs)
-        ),
+        (0, jobs) => [&plural(jobs, "call"), " of the background ", verb(jobs)].concat(),
+        (people, 0) => [&plural(people, "call"), " ", verb(people)].concat(),
+        (people, jobs) => [
+            &plural(people, "foreground call"),
+            " and ",
+            &count(jobs),
+            " of the background ",
+            verb(2),
+        ]
+        .concat(),
     };
-    match refused {
-        0 => format!("{wait}; none was refused in the last minute."),
-        some => format!(
-            "{wait}; {} refused in the last minute.",
-            plural(some, "call")
-        ),
-    }
+    let refused = match refused {
+        0 => "none was".to_owned(),
+        some => plural(some, "call"),
+    };
+    [&wait, "; ", &refused, " refused in the last minute."].concat()
 }
 
 fn verb(number: u64) -> &'static str {
-    if number == 1 { "waits" } else { "wait" }
+    if number == 1 {
+        "waits until there is room"
+    } else {
+        "wait until there is room"
+    }
 }
 
 #[cfg(test)]

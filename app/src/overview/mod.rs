@@ -13,6 +13,7 @@ mod gauge;
 mod icon;
 mod lanes;
 mod lead;
+mod name;
 mod pill;
 mod users;
 mod wording;

@@ -79,7 +79,7 @@ pub fn count(number: impl Into<u64>) -> String {
 #[must_use]
 pub fn plural(number: u64, one: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
-    format!("{} {one}{s}", count(number))
+    [&count(number), " ", one, s].concat()
 }
 
 /// The text with a capital first letter.
@@ -117,12 +117,14 @@ pub fn layer_unit(layer: &Layer) -> String {
 /// How much of a layer is used, in a sentence: `344 of 400 this hour`, `5 of 5 in flight`.
 #[must_use]
 pub fn usage(layer: &Layer) -> String {
-    format!(
-        "{} of {} {}",
-        count(layer.used),
-        count(layer.limit),
-        period(layer)
-    )
+    [
+        &count(layer.used),
+        " of ",
+        &count(layer.limit),
+        " ",
+        &period(layer),
+    ]
+    .concat()
 }
 
 /// When a layer counts: `this hour`, `in 10 seconds`, `in flight`.

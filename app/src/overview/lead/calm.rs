@@ -1,35 +1,58 @@
 //! No trouble, or nothing yet that could be in trouble.
 
-use super::{Lead, Part, Placed, Tone, quota, workloads};
-use crate::live::State;
+use super::{Lead, Part, Placed, Tone, apps_differ, workloads};
+use crate::live::{Budget, State};
+use crate::overview::name;
 use crate::overview::wording::{Zone, count, plural, tightest, usage};
 
-/// Nobody is in trouble; `users` are those that the page knows.
+/// Nobody is out of quota; `users` are those that the page knows. Calls in flight count
+/// here: whoever has none left is at a limit, if only until one ends.
 pub fn clear(state: &State, users: &[Placed<'_>]) -> Lead {
     let number: u64 = workloads(state).map(|workload| workload.users).sum();
-    let near: Vec<_> = users
-        .iter()
-        .map(|it| it.budget)
-        .filter(|it| quota::rate_zone(it) == Some(Zone::Near))
-        .collect();
-    let who = match (near.first(), near.len() as u64) {
-        (None, _) => "Nobody is close to a limit. ".to_owned(),
-        (Some(first), number) => {
+    let near = || {
+        let budgets = users.iter().map(|it| it.budget);
+        budgets.filter(|it| zone(it) != Zone::Clear)
+    };
+    let who = match near().max_by_key(|it| it.closeness_permille()) {
+        None => "Nobody is close to a limit. ".to_owned(),
+        Some(first) => {
             let used = tightest(first).map(usage).unwrap_or_default();
-            let others = if number == 1 {
-                String::new()
-            } else {
-                format!(" and {} more", count(number - 1))
+            let (others, verb) = match near().count() as u64 {
+                1 => (String::new(), " is "),
+                more => ([" and ", &count(more - 1), " more"].concat(), " are "),
             };
-            let verb = if number == 1 { "is" } else { "are" };
-            format!("{} ({used}){others} {verb} close to a limit. ", first.user)
+            let how = match zone(first) {
+                Zone::Full => "at a limit. ",
+                _ => "close to a limit. ",
+            };
+            [
+                &name::in_words(&first.user),
+                " (",
+                &used,
+                ")",
+                &others,
+                verb,
+                how,
+            ]
+            .concat()
         }
     };
+    let per_app = if apps_differ(users) { " (per app)" } else { "" };
     Lead {
         tone: Tone::Clear,
-        headline: format!("All clear: {}, none out of quota.", plural(number, "user")),
+        headline: [
+            "All clear: ",
+            &plural(number, "user"),
+            per_app,
+            ", none out of quota.",
+        ]
+        .concat(),
         detail: vec![Part::Text(who)],
     }
+}
+
+fn zone(budget: &Budget) -> Zone {
+    Zone::at(budget.closeness_permille())
 }
 
 /// Nothing has been counted yet: what to do about it.

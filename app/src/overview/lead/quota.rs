@@ -21,11 +21,14 @@ pub fn shared(shared: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     };
     Some(Lead {
         tone: Tone::All,
-        headline: format!(
-            "{} is out of quota for {}{more}.",
-            capital(worst.placed.who()),
-            worst.placed.place()
-        ),
+        headline: [
+            &capital(worst.placed.who()),
+            " is out of quota for ",
+            &worst.placed.place(),
+            &more,
+            ".",
+        ]
+        .concat(),
         detail: explain(&worst, now_ms),
     })
 }
@@ -39,7 +42,7 @@ pub fn users(users: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     };
     Some(Lead {
         tone: Tone::Some,
-        headline: format!("{who} out of quota; {}.", others(users, false)),
+        headline: [&who, " out of quota; ", &others(users, false), "."].concat(),
         detail: explain(&worst, now_ms),
     })
 }
@@ -96,21 +99,25 @@ fn rates(budget: &Budget) -> impl Iterator<Item = &Layer> {
 fn explain(worst: &Out<'_>, now_ms: i64) -> Vec<Part> {
     let used = usage(worst.layer);
     let used = match worst.placed.budget.scope {
-        Scope::User => format!(
-            "{} has used {used} on {}. ",
-            worst.placed.who(),
-            worst.placed.place()
-        ),
-        _ => format!("It has used {used}. "),
+        Scope::User => [
+            &worst.placed.who(),
+            " has used ",
+            &used,
+            " on ",
+            &worst.placed.place(),
+            ". ",
+        ]
+        .concat(),
+        _ => ["It has used ", &used, ". "].concat(),
     };
     let mut parts = vec![Part::Text(used)];
     if let Some(frees_at) = &worst.layer.frees_at {
         let wait = instant::ms_until(now_ms, frees_at)
-            .map(|ms| format!(" in {},", instant::wait(ms)))
+            .map(|ms| [" in ", &instant::wait(ms), ","].concat())
             .unwrap_or_default();
-        parts.push(Part::Text(format!(
-            "The next call fits by itself{wait} at "
-        )));
+        parts.push(Part::Text(
+            ["The next call fits by itself", &wait, " at "].concat(),
+        ));
         parts.push(Part::At(frees_at.clone()));
         parts.push(Part::Text(". ".to_owned()));
     }

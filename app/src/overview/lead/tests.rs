@@ -41,6 +41,7 @@ fn one_user_out_of_quota_is_named_with_the_end_of_it() {
         said(&lead),
         "ana@contoso.example has used 400 of 400 this hour on graph / onenote. \
          The next call fits by itself in 11 min, at 14:14:06. \
+         The app note-bridge is close to its hour: 688 of 800. \
          3 foreground calls and 214 of the background wait until there is room; none was refused in the last minute."
     );
 }
@@ -75,7 +76,104 @@ fn a_busy_user_is_not_out_of_quota() {
     );
     assert_eq!(lead.tone, Tone::Clear);
     assert_eq!(lead.headline, "All clear: 1 user, none out of quota.");
-    assert!(said(&lead).starts_with("Nobody is close to a limit. No call waits"));
+    assert!(said(&lead).starts_with("a@b (5 of 5 in flight) is at a limit. No call waits"));
+    let idle = of(vec![budget("a@b", vec![concurrency(5, 1, 0)])]);
+    assert_eq!(idle.2, "Nobody is close to a limit.");
+}
+
+#[test]
+fn all_calls_in_flight_count_while_more_want_in() {
+    let busy = |user| budget(user, vec![concurrency(5, 5, 0)]);
+    let said = |budgets, waiting, refused| {
+        let mut state = state(budgets);
+        let workload = &mut state.upstreams[0].workloads[0];
+        workload.lanes.foreground.waiting = waiting;
+        workload.recent = vec![crate::live::Second {
+            refused,
+            ..Default::default()
+        }];
+        let lead = lead(&state, "", NOW);
+        (lead.tone, lead.headline)
+    };
+    let one = "a@b has 5 of 5 in flight; the next call fits when one ends.".to_owned();
+    assert_eq!(said(vec![busy("a@b")], 1, 0), (Tone::Some, one.clone()));
+    assert_eq!(said(vec![busy("a@b")], 0, 1), (Tone::Some, one));
+    assert_eq!(
+        said(vec![busy("a@b"), busy("c@d")], 1, 0).1,
+        "a@b (5 of 5 in flight) and 1 more have all their calls in flight; \
+         the next call fits when one ends."
+    );
+}
+
+#[test]
+fn an_app_near_its_limit_is_not_all_clear() {
+    let app = |used| budget("", vec![rate(60, 240, 3, 0), rate(3_600, 800, used, 0)]);
+    let user = || budget("a@b", onenote((1, 0), (1, 0), (0, 0)));
+    let (tone, headline, detail) = of(vec![app(701), user()]);
+    assert_eq!(
+        (tone, headline.as_str(), detail.as_str()),
+        (
+            Tone::Some,
+            "The app note-bridge is close to its hour: 701 of 800.",
+            "Nobody is out of quota."
+        )
+    );
+    assert_eq!(of(vec![app(639), user()]).0, Tone::Clear);
+    let mut other = app(650);
+    other.app = "scan".to_owned();
+    assert_eq!(
+        of(vec![app(701), other]).1,
+        "The app note-bridge is close to its hour: 701 of 800, and 1 more is close to theirs."
+    );
+}
+
+#[test]
+fn lost_counters_come_before_no_calls_and_everything_else() {
+    let mut state = state(Vec::new());
+    state.upstreams[0].workloads[0].full_until = Some("2026-11-30T15:01:20.000Z".to_owned());
+    let lost = lead(&state, "", NOW);
+    assert_eq!(lost.tone, Tone::All);
+    assert_eq!(
+        lost.headline,
+        "The counters were lost: every budget counts as full until 15:01 UTC, by itself; \
+         calls are refused until then."
+    );
+    assert_eq!(
+        said(&lost),
+        "On graph / onenote the first calls pass in 58 min, at 15:01:20. \
+         No call waits; none was refused in the last minute."
+    );
+    assert_eq!(lead(&state, "", NOW + 3_600_000).tone, Tone::Empty);
+}
+
+#[test]
+fn counters_that_cannot_be_written_come_first_of_all() {
+    let mut state = overview();
+    state.upstreams[0].unwritable = true;
+    state.upstreams[0].workloads[0].full_until = Some("2026-11-30T15:01:20.000Z".to_owned());
+    let said = |state: &State| lead(state, "", NOW).headline;
+    assert_eq!(lead(&state, "", NOW).tone, Tone::All);
+    assert_eq!(
+        said(&state),
+        "Spillway cannot write its counters (is the disk full?): every call is refused until it can."
+    );
+    state.upstreams.push(crate::live::Upstream::default());
+    assert!(said(&state).contains("every call to graph is refused"));
+}
+
+#[test]
+fn users_of_several_apps_are_counted_per_app() {
+    let mut other = budget("a@b", onenote((1, 0), (1, 0), (0, 0)));
+    other.app = "scan".to_owned();
+    let (_, headline, _) = of(vec![budget("a@b", Vec::new()), other]);
+    assert_eq!(headline, "All clear: 2 users (per app), none out of quota.");
+}
+
+#[test]
+fn no_name_rewrites_the_sentence() {
+    let layers = onenote((10, 0), (344, 0), (0, 0));
+    let (_, _, detail) = of(vec![budget("a\u{202e}b@x", layers)]);
+    assert!(detail.starts_with(r"a\u{202e}b"), "{detail}");
 }
 
 #[test]
