@@ -207,18 +207,11 @@ impl Workload {
     }
 
     fn apply(&mut self, delta: WorkloadDelta) {
-        let WorkloadDelta {
-            budgets, removed, ..
-        } = delta;
-        let mut by_key: BTreeMap<BudgetKey, Budget> = std::mem::take(&mut self.budgets)
-            .into_iter()
-            .map(|budget| (budget.key(), budget))
-            .collect();
-        for key in &removed {
-            by_key.remove(key);
-        }
-        by_key.extend(budgets.into_iter().map(|budget| (budget.key(), budget)));
-        self.budgets = by_key.into_values().collect();
+        // Some hundred at the most, and a map of them would weigh more than the page can spare.
+        let mut gone = delta.removed;
+        gone.extend(delta.budgets.iter().map(Budget::key));
+        self.budgets.retain(|budget| !gone.contains(&budget.key()));
+        self.budgets.extend(delta.budgets);
         super::sort_budgets(&mut self.budgets);
         if let Some(lanes) = delta.lanes {
             self.lanes = lanes;

@@ -6,17 +6,13 @@ use super::wording::{capital, plural};
 use crate::instant;
 use crate::live::{Breaker, BreakerReason, BreakerState};
 
-/// How much a state stops: nothing at 0, everything at the most.
-#[must_use]
-pub fn severity(state: BreakerState) -> u8 {
-    match state {
-        BreakerState::Closed => 0,
-        BreakerState::Soft => 1,
-        BreakerState::Recovering => 2,
-        BreakerState::HalfOpen => 3,
-        BreakerState::Open => 4,
-    }
-}
+/// The states in which not everything passes, the one that stops most first.
+pub const WORST_FIRST: [BreakerState; 4] = [
+    BreakerState::Open,
+    BreakerState::HalfOpen,
+    BreakerState::Recovering,
+    BreakerState::Soft,
+];
 
 /// Whether it lets nothing through, or no more than a probe.
 #[must_use]

@@ -12,9 +12,7 @@ use super::users::{UserTable, ranked};
 use super::wording::{Zone, plural};
 use crate::erase::Erase;
 use crate::feed::Feed;
-use crate::live::{
-    Breaker, BreakerState, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload,
-};
+use crate::live::{Breaker, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload};
 
 /// The card of the workload called `name` of `upstream`, and the table of its users.
 #[component]
@@ -42,21 +40,19 @@ pub fn WorkloadCard(
         workload.with(|it| it.budgets.iter().find(|it| it.key() == first).cloned())
     });
     let labels = Memo::new(move |_| workload.with(|it| labels(it, feed.clock_ms.get())));
-    let places = Memo::new(move |_| labels.with(Vec::len));
     let is_used = Memo::new(move |_| {
         workload.with(|it| !it.budgets.is_empty() || it.lanes != Lanes::default())
     });
     let has_users = Memo::new(move |_| nearest.with(Option::is_some));
-    let label = move |at: usize| {
-        Memo::new(move |_| labels.with(|it| it.get(at).cloned().unwrap_or_else(|| Label::held(""))))
+    let pills = move || {
+        let pill = |label| view! { <Pill label=Signal::stored(label)/> };
+        labels.get().into_iter().map(pill).collect_view()
     };
     view! {
         <section class="card workload" aria-label=title>
             <div class="head">
                 <h2>{title.clone()}</h2>
-                <For each=move || 0..places.get() key=|at| *at let(at)>
-                    <Pill label=label(at)/>
-                </For>
+                {pills}
             </div>
             <Show when=move || is_used.get() fallback=|| view! { <p class="nothing">"No call has used these limits yet."</p> }>
                 <div class="matrix">
@@ -115,7 +111,15 @@ fn BudgetRow(
         budget.with(|it| it.as_ref().map(|it| it.breaker.clone()).unwrap_or_default())
     });
     let report = Memo::new(move |_| breaker.with(|it| breaker::report(it, clock_ms.get())));
-    let has_report = Memo::new(move |_| report.with(Option::is_some));
+    let report = move || {
+        let report = report.get()?;
+        Some(view! {
+            <small class="report">
+                <Sign icon=Signal::stored(Icon::Report)/>
+                {report}
+            </small>
+        })
+    };
     let drift = Memo::new(move |_| breaker.with(breaker::drift));
     let drift = move || {
         drift
@@ -128,12 +132,7 @@ fn BudgetRow(
                 <b>{title}</b>
                 <span>{move || under.get()}</span>
                 <small>{note}</small>
-                <Show when=move || has_report.get()>
-                    <small class="report">
-                        <Sign icon=Signal::stored(Icon::Report)/>
-                        {move || report.get()}
-                    </small>
-                </Show>
+                {report}
                 {drift}
             </div>
             <div class="gauges">
@@ -243,23 +242,18 @@ fn shared_breakers(shared: &[&Budget], now_ms: i64) -> Vec<Label> {
 
 /// `Open: 2 users`, for each state that there is, the worst first.
 fn user_breakers(users: &[&Budget]) -> Vec<Label> {
-    let mut labels: Vec<(Label, u64)> = Vec::new();
-    let mut users: Vec<_> = users
-        .iter()
-        .filter(|it| it.breaker.state != BreakerState::Closed)
-        .collect();
-    users.sort_by_key(|it| std::cmp::Reverse(breaker::severity(it.breaker.state)));
-    for label in users.iter().filter_map(|it| breaker::label(&it.breaker)) {
-        match labels.iter_mut().find(|(it, _)| *it == label) {
-            Some((_, number)) => *number += 1,
-            None => labels.push((label, 1)),
-        }
-    }
-    let count = |(label, number): (Label, u64)| Label {
-        more: [": ", &plural(number, "user")].concat(),
-        ..label
+    let said = |state| {
+        let number = users.iter().filter(|it| it.breaker.state == state).count() as u64;
+        let breaker = Breaker {
+            state,
+            ..Breaker::default()
+        };
+        Some(Label {
+            more: [": ", &plural(number, "user")].concat(),
+            ..breaker::label(&breaker).filter(|_| number > 0)?
+        })
     };
-    labels.into_iter().map(count).collect()
+    breaker::WORST_FIRST.into_iter().filter_map(said).collect()
 }
 
 /// How full the fullest rate is; calls in flight come and go too fast for a word.
@@ -273,6 +267,8 @@ fn rate_permille(budget: &Budget) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::live::BreakerState;
+
     use super::super::fixture::{
         NOW, budget, concurrency, forced, overview, state, throttled, tripped,
     };

@@ -59,13 +59,27 @@ export class Spillway {
 
   /** Makes so many calls for a user through the gateway, one after another. */
   async call(user: string, times: number, headers: Record<string, string> = {}): Promise<void> {
-    const authorization = `Bearer ${token(user)}`;
     for (let call = 0; call < times; call++) {
-      const url = `${this.gateway}/graph/v1.0/me/onenote/notebooks`;
-      const answer = await fetch(url, { headers: { authorization, ...headers } });
-      if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
-      await answer.arrayBuffer();
+      const status = await this.tryCall(user, headers);
+      if (status !== 200) throw new Error(`a call of ${user} was answered ${status}`);
     }
+  }
+
+  /** Makes one call and says how it was answered. */
+  async tryCall(user: string, headers: Record<string, string> = {}): Promise<number> {
+    const authorization = `Bearer ${token(user)}`;
+    const url = `${this.gateway}/graph/v1.0/me/onenote/notebooks`;
+    const answer = await fetch(url, { headers: { authorization, ...headers } });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  /** Has the lookalike misbehave at the next calls that match. */
+  async inject(order: { user?: string; count?: number; fault: object }): Promise<void> {
+    const url = `http://127.0.0.1:${this.ports.simulator}/_sim/faults`;
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(order) });
+    if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
   }
 
   /** `GET /api/v1/state`. */

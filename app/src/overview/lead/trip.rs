@@ -2,7 +2,7 @@
 
 use super::{Lead, Part, Placed, Tone, quota};
 use crate::live::{Breaker, BreakerReason, BreakerState, Scope};
-use crate::overview::breaker::{at_once, drift, report, severity, stops, wait};
+use crate::overview::breaker::{WORST_FIRST, at_once, drift, report, stops, wait};
 use crate::overview::wording::{capital, count, plural};
 
 /// Whether its breaker lets nothing through, or no more than a probe.
@@ -98,12 +98,12 @@ pub fn slowed(all: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
 
 /// The one that stops most, and longest.
 fn worst<'a, 'b>(all: &[&'b Placed<'a>]) -> Option<&'b Placed<'a>> {
-    let rank = |it: &Placed<'a>| {
-        let breaker = &it.budget.breaker;
-        // RFC 3339 in UTC sorts as text.
-        (severity(breaker.state), breaker.until.as_deref())
+    // RFC 3339 in UTC sorts as text.
+    let latest = |state| {
+        let such = all.iter().filter(|it| it.budget.breaker.state == state);
+        such.max_by_key(|it| it.budget.breaker.until.as_deref())
     };
-    all.iter().copied().max_by(|a, b| rank(a).cmp(&rank(b)))
+    WORST_FIRST.into_iter().find_map(latest).copied()
 }
 
 /// `Graph throttles the app note-bridge`; in the past where that is being found out.
