@@ -147,10 +147,11 @@ pub fn FlowBlock(
             <Spark name="admitted" class=Signal::stored("fore") series=Signal::derive(move || shown.with(|it| it.admitted.clone()))/>
             <Spark name="held first" class=Signal::stored("back") series=Signal::derive(move || shown.with(|it| it.held.clone()))/>
             <Spark name="refused" class=Signal::derive(refused) series=Signal::derive(move || shown.with(|it| it.refused.clone()))/>
-            <details>
-                <summary>"As a table"</summary>
+        </div>
+        <details class="minute">
+                <summary>"Calls in the last minute, as a table"</summary>
                 <table class="counters">
-                    <caption>"Calls in the last minute"</caption>
+                    <caption class="unseen">"Calls in the last minute"</caption>
                     <thead>
                         <tr>
                             <th scope="col">"When"</th>
@@ -161,8 +162,7 @@ pub fn FlowBlock(
                     </thead>
                     <tbody>{rows}</tbody>
                 </table>
-            </details>
-        </div>
+        </details>
     }
     .erase()
 }

@@ -9,6 +9,7 @@ use super::breaker;
 use super::icon::{Icon, Sign};
 use super::wording::{
     NEAR_PERMILLE, Zone, background_cap, capital, count, layer_name, layer_unit, period, permille,
+    short,
 };
 use crate::erase::Erase;
 use crate::feed::Feed;
@@ -34,8 +35,10 @@ pub struct Drawing {
     pub used_background: u32,
     /// The limit.
     pub limit: u32,
-    /// `688 of 800`.
+    /// `688 of 800`, `15 of 100k`.
     pub of: String,
+    /// The class that sets it smaller where it is long, so that it stays within the arc.
+    pub of_class: &'static str,
     /// The dashes of the background's arc, if it has one.
     pub background: Option<String>,
     /// The dashes of the foreground's arc, which goes on from there.
@@ -50,6 +53,9 @@ pub struct Drawing {
     pub text: String,
 }
 
+/// How many characters fit between the ends of the arc at full size.
+const OF_CHARS: usize = 11;
+
 /// Works out what a gauge shows of `layer`, in a budget with `breaker`, at `now_ms`.
 ///
 /// The upstream says what share of a limit is used, and not of which: all rates of the
@@ -58,7 +64,7 @@ pub struct Drawing {
 pub fn draw(layer: &Layer, breaker: &Breaker, now_ms: i64) -> Drawing {
     let background = permille(layer.used_background, layer.limit);
     let zone = Zone::of(layer);
-    let of = format!("{} of {}", count(layer.used), count(layer.limit));
+    let of = [&count(layer.used), " of ", &count(layer.limit)].concat();
     let room = room(layer, zone, now_ms);
     let mut text = format!(
         "{of} {}, {} of them background, whose share is {}. {room}",
@@ -88,6 +94,7 @@ pub fn draw(layer: &Layer, breaker: &Breaker, now_ms: i64) -> Drawing {
             (zone.class(), icon, room)
         }
     };
+    let short_of = [&short(layer.used), " of ", &short(layer.limit)].concat();
     Drawing {
         name: layer_name(layer),
         class: zone.class(),
@@ -97,7 +104,11 @@ pub fn draw(layer: &Layer, breaker: &Breaker, now_ms: i64) -> Drawing {
         used: layer.used,
         used_background: layer.used_background,
         limit: layer.limit,
-        of,
+        of_class: match short_of.len() {
+            0..=OF_CHARS => "of",
+            _ => "of long",
+        },
+        of: short_of,
         background: arc::dashes(0, background),
         foreground: arc::dashes(background, layer.used_permille()),
         share: arc::turn(u32::from(layer.share_permille)),
@@ -162,7 +173,7 @@ pub fn Gauge(
                     {get(|it| it.percent.to_string())}
                     <tspan class="unit" dx="1">"%"</tspan>
                 </text>
-                <text class="of" x="60" y="75">{get(|it| it.of.clone())}</text>
+                <text class=move || drawing.with(|it| it.of_class) x="60" y="75">{get(|it| it.of.clone())}</text>
             </svg>
             <div class="name" aria-hidden="true">
                 <b>{get(|it| it.name.clone())}</b>
@@ -218,15 +229,21 @@ fn Caption(drawing: Memo<Drawing>) -> impl IntoView {
     .erase()
 }
 
-/// `60 s window`, or what is the matter and when it ends.
+/// `60 s window`, or what is the matter and when it ends. Calls whose connection broke
+/// count until their leases end, since nobody can say whether they still run.
 fn room(layer: &Layer, zone: Zone, now_ms: i64) -> String {
     let wait = layer
         .frees_at
         .as_deref()
         .and_then(|at| instant::ms_until(now_ms, at))
         .map(instant::wait);
+    if layer.lingering > 0 {
+        let may = [&count(layer.lingering), " may still run"].concat();
+        let frees = wait.map(|wait| [", first slot free in ", &wait].concat());
+        return may + &frees.unwrap_or_default();
+    }
     match (zone, wait) {
-        (_, Some(wait)) => format!("{}, room in {wait}", zone.word()),
+        (_, Some(wait)) => [zone.word(), ", room in ", &wait].concat(),
         (Zone::Clear, None) => layer_unit(layer),
         (zone, None) => zone.word().to_owned(),
     }
@@ -269,6 +286,40 @@ mod tests {
         let full = frees(rate(60, 120, 120, 0), "2026-11-30T14:03:31Z");
         let said = [rate(60, 120, 5, 0), concurrency(5, 1, 0), full].map(|it| drawn(&it).caption);
         assert_eq!(said, ["60 s window", "calls now", "Full, room in 4 s"]);
+    }
+
+    #[test]
+    fn calls_that_may_still_run_are_said_with_the_end_of_the_first() {
+        let lingering = |at| Layer {
+            lingering: 3,
+            ..frees(concurrency(5, 5, 0), at)
+        };
+        let drawing = drawn(&lingering("2026-11-30T14:04:51.250Z"));
+        assert_eq!(
+            (drawing.caption.as_str(), drawing.class, drawing.icon),
+            (
+                "3 may still run, first slot free in 84 s",
+                "full",
+                Some(Icon::Full)
+            )
+        );
+        assert!(drawing.text.ends_with(&drawing.caption), "{}", drawing.text);
+        let some = Layer {
+            frees_at: None,
+            ..lingering("")
+        };
+        assert_eq!(drawn(&some).caption, "3 may still run");
+    }
+
+    #[test]
+    fn large_numbers_are_short_in_the_arc_and_exact_in_words() {
+        let drawing = drawn(&rate(60, 100_000, 15, 0));
+        assert_eq!(
+            (drawing.of.as_str(), drawing.of_class),
+            ("15 of 100k", "of")
+        );
+        assert!(drawing.text.starts_with("15 of 100,000 this minute"));
+        assert_eq!(drawn(&rate(60, 4_000, 1_344, 0)).of_class, "of long");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use leptos::prelude::*;
 
-use super::wording::{background_cap, count, layer_name, permille};
+use super::name;
+use super::wording::{apps_differ, background_cap, count, layer_name, permille};
 use crate::erase::Erase;
 use crate::instant;
 use crate::live::{Budget, Lane, Lanes, Layer, Scope};
@@ -30,9 +31,24 @@ pub struct Bar {
 /// What the bars show: a bar for each layer of the app that is closest to a limit.
 #[must_use]
 pub fn bars(budgets: &[Budget]) -> Vec<Bar> {
-    let app = budgets.iter().find(|budget| budget.scope == Scope::App);
-    app.map(|app| app.layers.iter().map(bar).collect())
+    app(budgets)
+        .map(|app| app.layers.iter().map(bar).collect())
         .unwrap_or_default()
+}
+
+/// What they are of.
+#[must_use]
+pub fn bars_title(budgets: &[Budget]) -> String {
+    match app(budgets) {
+        Some(app) if apps_differ(budgets) => {
+            ["Lanes, of the limits of app ", &name::in_words(&app.app)].concat()
+        }
+        _ => "Lanes, of the app's limits".to_owned(),
+    }
+}
+
+fn app(budgets: &[Budget]) -> Option<&Budget> {
+    budgets.iter().find(|budget| budget.scope == Scope::App)
 }
 
 fn bar(layer: &Layer) -> Bar {
@@ -44,9 +60,9 @@ fn bar(layer: &Layer) -> Bar {
         background: width,
         foreground: permille(layer.used, layer.limit) - width,
         share: u32::from(layer.share_permille),
-        background_text: format!("Background {} of its {}", count(background), count(cap)),
-        foreground_text: format!("Foreground {}", count(layer.used - background)),
-        free_text: format!("Free {}", count(layer.limit.saturating_sub(layer.used))),
+        background_text: ["Background ", &count(background), " of its ", &count(cap)].concat(),
+        foreground_text: ["Foreground ", &count(layer.used - background)].concat(),
+        free_text: ["Free ", &count(layer.limit.saturating_sub(layer.used))].concat(),
     }
 }
 
@@ -56,12 +72,15 @@ pub fn LaneUse(
     /// The bars.
     #[prop(into)]
     bars: Signal<Vec<Bar>>,
+    /// What they are of.
+    #[prop(into)]
+    title: Signal<String>,
 ) -> impl IntoView {
     let bars = Memo::new(move |_| bars.get());
     let places = Memo::new(move |_| bars.with(Vec::len));
     view! {
         <div class="use">
-            <h3>"Lanes, of the app's limits"</h3>
+            <h3>{move || title.get()}</h3>
             <For each=move || 0..places.get() key=|at| *at let(at)>
                 <LaneBar bar=Memo::new(move |_| {
                     bars.with(|bars| bars.get(at).cloned().unwrap_or_default())
@@ -166,6 +185,16 @@ mod tests {
             free_text: "Free 112".to_owned(),
         };
         assert_eq!(bars[1], hour);
+    }
+
+    #[test]
+    fn of_several_apps_the_bars_name_theirs() {
+        let mut other = budget("", vec![rate(60, 5, 1, 0)]);
+        other.app = "scan".to_owned();
+        let one = vec![budget("", vec![rate(60, 5, 2, 0)])];
+        assert_eq!(bars_title(&one), "Lanes, of the app's limits");
+        let both = [one, vec![other]].concat();
+        assert_eq!(bars_title(&both), "Lanes, of the limits of app note-bridge");
     }
 
     #[test]

@@ -3,19 +3,20 @@
 use leptos::prelude::*;
 
 use super::breaker;
+use super::name;
 use super::pill::{Label, Pill};
-use super::wording::{Zone, background_cap, count, period, plural, tightest, usage};
+use super::wording::{Zone, apps_differ, background_cap, count, period, plural, tightest, usage};
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
-use crate::live::{Breaker, BreakerState, Budget, BudgetKey, Dimension, Scope, Workload};
+use crate::live::{Breaker, BreakerState, Budget, BudgetKey, Dimension, Layer, Scope, Workload};
 use crate::time::{Apart, At};
 
 /// How many users the overview lists.
 pub const SHOWN: usize = 10;
 
 /// The list is put in order so often: more, and rows would dance under the eye.
-const ORDER_EVERY_MS: i64 = 2_000;
+const ORDER_EVERY_MS: i64 = 1_000;
 
 /// The users closest to a limit, closest first, at most [`SHOWN`]. `budgets` come
 /// [in order](crate::live::State::sort).
@@ -38,18 +39,22 @@ pub fn ranked(workload: Memo<Workload>, as_of: Memo<String>) -> Memo<Vec<BudgetK
     })
 }
 
+/// Stands where nothing is to be waited for.
+const NOTHING: &str = "\u{2013}";
+
 /// What a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The user's key.
     pub user: String,
-    /// Its tenant, or where there is none its app.
+    /// Its tenant, or where there is none or there are several its app.
     pub under: String,
     /// How full the tightest layer is, per mille, at most 1000.
     pub permille: u32,
-    /// `400 of 400 this hour`.
+    /// `400 of 400 this hour`: what the bar shows.
     pub usage: String,
-    /// Why the breaker is not closed, and what else is to be known of it.
+    /// What holds the background back, why the breaker is not closed, and what else is to
+    /// be known of it.
     pub note: String,
     /// The state.
     pub label: Label,
@@ -62,11 +67,11 @@ pub struct Row {
     pub frees: String,
 }
 
-/// Works out the row of `budget` at `now_ms`.
+/// Works out the row of `budget` at `now_ms`; `apps_differ` where its app must be named.
 #[must_use]
-pub fn row(budget: &Budget, now_ms: i64) -> Row {
+pub fn row(budget: &Budget, apps_differ: bool, now_ms: i64) -> Row {
     let tight = tightest(budget);
-    let permille = tight.map_or(0, crate::live::Layer::used_permille);
+    let permille = tight.map_or(0, Layer::used_permille);
     let zone = Zone::at(permille);
     // A background lane at its share is no trouble, but worth a word where there is none.
     let held = (zone == Zone::Clear)
@@ -74,19 +79,19 @@ pub fn row(budget: &Budget, now_ms: i64) -> Row {
         .flatten();
     let frees_at = frees_at(budget);
     Row {
-        user: budget.user.clone(),
-        under: if budget.tenant.is_empty() {
-            &budget.app
-        } else {
-            &budget.tenant
-        }
-        .clone(),
+        user: name::visible(&budget.user),
+        under: under(budget, apps_differ),
         permille: permille.min(1000),
-        usage: held
-            .clone()
-            .or_else(|| tight.map(usage))
+        usage: tight.map(usage).unwrap_or_default(),
+        note: note(&budget.breaker)
+            .or_else(|| held.clone())
             .unwrap_or_default(),
-        note: note(&budget.breaker),
+        frees: match frees_at.map(|at| instant::ms_until(now_ms, at)) {
+            Some(Some(ms)) => ["in ", &instant::wait(ms), &may_still_run(budget)].concat(),
+            Some(None) => String::new(),
+            None if held.is_some() => "foreground now".to_owned(),
+            None => no_instant(budget),
+        },
         // A used-up limit holds more calls than a breaker that lets some through.
         label: breaker::label(&budget.breaker)
             .filter(|_| breaker::stops(&budget.breaker) || zone != Zone::Full)
@@ -95,12 +100,25 @@ pub fn row(budget: &Budget, now_ms: i64) -> Row {
                 None => Label::zone(zone, zone.word()),
             }),
         class: zone.class(),
-        frees: match frees_at.map(|at| instant::ms_until(now_ms, at)) {
-            Some(Some(ms)) => format!("in {}", instant::wait(ms)),
-            Some(None) => String::new(),
-            None => no_instant(budget),
-        },
         frees_at: frees_at.cloned().unwrap_or_default(),
+    }
+}
+
+/// `contoso.example`, `contoso.example, app scan`, `app scan`.
+fn under(budget: &Budget, apps_differ: bool) -> String {
+    let app = name::visible(&budget.app);
+    match (budget.tenant.is_empty(), apps_differ) {
+        (true, _) => ["app ", &app].concat(),
+        (false, false) => name::visible(&budget.tenant),
+        (false, true) => [&name::visible(&budget.tenant), ", app ", &app].concat(),
+    }
+}
+
+/// `, 3 may still run`: calls whose connection broke.
+fn may_still_run(budget: &Budget) -> String {
+    match budget.layers.iter().map(|it| it.lingering).max() {
+        None | Some(0) => String::new(),
+        Some(calls) => [", ", &count(calls), " may still run"].concat(),
     }
 }
 
@@ -122,22 +140,20 @@ fn no_instant(budget: &Budget) -> String {
         _ if tight.is_some_and(|it| it.dimension == Dimension::Concurrency) => {
             "when a call ends".to_owned()
         }
-        _ => "\u{2013}".to_owned(),
+        _ => NOTHING.to_owned(),
     }
 }
 
 /// `upstream throttles; throttled though room was left: …`
-fn note(breaker: &Breaker) -> String {
-    let reason = breaker::label(breaker).map(|_| breaker::reason(breaker));
-    match (reason, breaker::drift(breaker)) {
-        // That it throttles is said by how it does.
-        (_, Some(drift)) => drift.to_owned(),
-        (Some(reason), None) => reason.to_owned(),
-        (None, None) => String::new(),
-    }
+fn note(breaker: &Breaker) -> Option<String> {
+    let reason = || breaker::label(breaker).map(|_| breaker::reason(breaker));
+    // That it throttles is said by how it does.
+    breaker::drift(breaker)
+        .or_else(reason)
+        .map(ToOwned::to_owned)
 }
 
-/// `200 of 200 background this hour`, where that is what holds the user's jobs back while
+/// `background 200 of its 200 this hour`, where that is what holds the user's jobs back while
 /// people still pass.
 fn held_background(budget: &Budget) -> Option<String> {
     let rates = budget
@@ -147,12 +163,8 @@ fn held_background(budget: &Budget) -> Option<String> {
     let layer = rates
         .filter(|it| it.used_background >= background_cap(it))
         .max_by_key(|it| it.window_ms)?;
-    Some(format!(
-        "{} of {} background {}",
-        count(layer.used_background),
-        count(background_cap(layer)),
-        period(layer),
-    ))
+    let (used, cap) = (count(layer.used_background), count(background_cap(layer)));
+    Some(["background ", &used, " of its ", &cap, " ", &period(layer)].concat())
 }
 
 /// The table.
@@ -163,17 +175,22 @@ pub fn UserTable(
     /// Which of them, in which order.
     ranked: Memo<Vec<BudgetKey>>,
 ) -> impl IntoView {
-    let (held, hold) = signal(false);
+    let (pointed, point) = signal(false);
+    let (focused, focus) = signal(false);
     let order = Memo::new(move |before: Option<&Vec<BudgetKey>>| match before {
-        Some(before) if held.get() => ranked.with(|now| keep_order(before, now)),
+        Some(before) if pointed.get() || focused.get() => {
+            ranked.with(|now| keep_order(before, now))
+        }
         _ => ranked.get(),
     });
+    let apps_differ = Memo::new(move |_| workload.with(|it| apps_differ(&it.budgets)));
     let more = move || {
         let (shown, users) = (order.with(Vec::len) as u64, workload.with(|it| it.users));
-        match users {
-            users if users > shown => format!("{} of {}", count(shown), plural(users, "user")),
+        let users = match users {
+            users if users > shown => [&count(shown), " of ", &plural(users, "user")].concat(),
             _ => plural(shown, "user"),
-        }
+        };
+        users + if apps_differ.get() { " (per app)" } else { "" }
     };
     view! {
         <section class="card" aria-label="Closest to a limit">
@@ -184,10 +201,10 @@ pub fn UserTable(
             <table
                 class="users"
                 role="table"
-                on:pointerenter=move |_| hold.set(true)
-                on:pointerleave=move |_| hold.set(false)
-                on:focusin=move |_| hold.set(true)
-                on:focusout=move |_| hold.set(false)
+                on:pointerenter=move |_| point.set(true)
+                on:pointerleave=move |_| point.set(false)
+                on:focusin=move |_| focus.set(true)
+                on:focusout=move |_| focus.set(false)
             >
                 <thead role="rowgroup">
                     <tr role="row">
@@ -200,7 +217,7 @@ pub fn UserTable(
                 </thead>
                 <tbody role="rowgroup">
                     <For each=move || order.get() key=BudgetKey::clone let(key)>
-                        <UserRow key=key workload=workload/>
+                        <UserRow key=key workload=workload apps_differ=apps_differ/>
                     </For>
                 </tbody>
             </table>
@@ -210,12 +227,12 @@ pub fn UserTable(
 }
 
 #[component]
-fn UserRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
+fn UserRow(key: BudgetKey, workload: Memo<Workload>, apps_differ: Memo<bool>) -> impl IntoView {
     let clock_ms = Feed::expect().clock_ms;
     let shown = Memo::new(move |before: Option<&Option<Row>>| {
         let found = workload.with(|it| {
             let budget = it.budgets.iter().find(|budget| budget.key() == key)?;
-            Some(row(budget, clock_ms.get()))
+            Some(row(budget, apps_differ.get(), clock_ms.get()))
         });
         // Gone from the state an instant before it is gone from the list.
         found.or_else(|| before.cloned().flatten())
@@ -229,11 +246,13 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
                 .map_or_else(|| Label::held(""), |row| row.label.clone())
         })
     });
+    let frees_nothing =
+        Memo::new(move |_| shown.with(|row| row.as_ref().is_none_or(|row| row.frees == NOTHING)));
     view! {
         <tr role="row">
             <th role="rowheader" scope="row" class="who">
-                {get(|row| row.user.clone())}
-                <small>{get(|row| row.under.clone())}</small>
+                <bdi>{get(|row| row.user.clone())}</bdi>
+                <small><bdi>{get(|row| row.under.clone())}</bdi></small>
             </th>
             <td role="cell" class="level">
                 <svg class="bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">
@@ -244,14 +263,14 @@ fn UserRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
                         height="8"
                     ></rect>
                 </svg>
-                <span class="percent">{get(|row| format!("{} %", row.permille / 10))}</span>
+                <span class="percent">{get(|row| count(row.permille / 10) + " %")}</span>
             </td>
             <td role="cell" class="usage">
                 {get(|row| row.usage.clone())}
                 <small>{get(|row| row.note.clone())}</small>
             </td>
             <td role="cell" class="state"><Pill label=label/></td>
-            <td role="cell" class="frees">
+            <td role="cell" class="frees" class:none=move || frees_nothing.get()>
                 <span>{get(|row| row.frees.clone())}</span>
                 <small><At at=Signal::derive(get(|row| row.frees_at.clone())) style=Apart/></small>
             </td>
@@ -278,7 +297,7 @@ mod tests {
         let state = overview();
         let budgets = &state.upstreams[0].workloads[0].budgets;
         let users = budgets.iter().filter(|it| it.scope == Scope::User);
-        users.map(|it| row(it, NOW)).collect()
+        users.map(|it| row(it, false, NOW)).collect()
     }
 
     #[test]
@@ -316,19 +335,39 @@ mod tests {
     #[test]
     fn jobs_at_their_share_are_no_trouble() {
         let crawl = rows().into_iter().find(|row| row.user.starts_with("crawl"));
-        let crawl = crawl.map(|row| (row.usage, row.label));
+        let crawl = crawl.map(|row| ([row.usage, row.note, row.frees].join(", "), row.label));
         assert_eq!(
             crawl,
             Some((
-                "200 of 200 background this hour".to_owned(),
+                "200 of 400 this hour, background 200 of its 200 this hour, foreground now"
+                    .to_owned(),
                 Label::held("At its share")
             ))
         );
     }
 
     #[test]
+    fn calls_that_may_still_run_are_said_with_the_first_end() {
+        let layer = frees(concurrency(5, 5, 0), "2026-11-30T14:04:51.250Z");
+        let lingering = Layer {
+            lingering: 3,
+            ..layer
+        };
+        let row = row(&budget("a@x", vec![lingering]), false, NOW);
+        assert_eq!(row.frees, "in 84 s, 3 may still run");
+    }
+
+    #[test]
+    fn names_hide_nothing_and_apps_are_told_apart() {
+        let named = budget("a\u{200b}@x", onenote((1, 0), (1, 0), (0, 0)));
+        assert_eq!(row(&named, false, NOW).user, r"a\u{200b}@x");
+        assert_eq!(row(&named, false, NOW).under, "x");
+        assert_eq!(row(&named, true, NOW).under, "x, app note-bridge");
+    }
+
+    #[test]
     fn calls_in_flight_free_when_one_ends() {
-        let row = row(&budget("a@x", vec![concurrency(5, 5, 0)]), NOW);
+        let row = row(&budget("a@x", vec![concurrency(5, 5, 0)]), false, NOW);
         assert_eq!(
             (row.frees.as_str(), row.usage.as_str()),
             ("when a call ends", "5 of 5 in flight")
@@ -338,7 +377,7 @@ mod tests {
     #[test]
     fn a_breaker_is_the_state_and_its_end_may_be_the_later_one() {
         let open = throttled(BreakerState::Open, Some("2026-11-30T14:03:39.250Z"));
-        let shown = row(&tripped("a@x", open.clone()), NOW);
+        let shown = row(&tripped("a@x", open.clone()), false, NOW);
         assert_eq!(
             (
                 shown.label.word.as_str(),
@@ -352,7 +391,7 @@ mod tests {
             breaker: open,
             ..budget("a@x", vec![full])
         };
-        let shown = row(&both, NOW);
+        let shown = row(&both, false, NOW);
         assert_eq!(
             (shown.label.word.as_str(), shown.frees.as_str()),
             ("Open", "in 30 s")
@@ -366,10 +405,10 @@ mod tests {
             ..throttled(BreakerState::Recovering, None)
         };
         let trying = throttled(BreakerState::HalfOpen, None);
-        let said = [trying, ramp].map(|it| row(&tripped("a@x", it), NOW).frees);
+        let said = [trying, ramp].map(|it| row(&tripped("a@x", it), false, NOW).frees);
         assert_eq!(said, ["when a probe passes", "4 calls at once"]);
         let soft = throttled(BreakerState::Soft, Some("2026-11-30T14:03:39Z"));
-        assert_eq!(row(&tripped("a@x", soft), NOW).frees, "\u{2013}");
+        assert_eq!(row(&tripped("a@x", soft), false, NOW).frees, "\u{2013}");
     }
 
     #[test]
@@ -379,7 +418,7 @@ mod tests {
             ..throttled(BreakerState::Open, None)
         };
         let closed = forced(BreakerState::Closed, "2026-11-30T14:13:00Z");
-        let rows = [drifting, closed].map(|it| row(&tripped("a@x", it), NOW));
+        let rows = [drifting, closed].map(|it| row(&tripped("a@x", it), false, NOW));
         let said = rows.map(|row| (row.label.word, row.note));
         let expected = [
             (

@@ -75,6 +75,21 @@ pub fn count(number: impl Into<u64>) -> String {
     text
 }
 
+/// [`count`], but `12.3k` from ten thousand and `1.2M` from a million on, rounded down.
+#[must_use]
+pub fn short(number: u32) -> String {
+    let (unit, sign) = match number {
+        0..10_000 => return count(number),
+        10_000..1_000_000 => (1_000, "k"),
+        _ => (1_000_000, "M"),
+    };
+    let (whole, tenth) = (number / unit, number % unit * 10 / unit);
+    match (whole, tenth) {
+        (_, 0) | (100.., _) => [&count(whole), sign].concat(),
+        _ => [&count(whole), ".", &count(tenth), sign].concat(),
+    }
+}
+
 /// `1 call`, `3 calls`.
 #[must_use]
 pub fn plural(number: u64, one: &str) -> String {
@@ -165,6 +180,13 @@ pub fn tightest(budget: &Budget) -> Option<&Layer> {
         .max_by_key(|layer| (layer.used_permille(), layer.window_ms))
 }
 
+/// Whether the budgets belong to several apps.
+#[must_use]
+pub fn apps_differ(budgets: &[Budget]) -> bool {
+    let first = budgets.first().map(|it| &it.app);
+    budgets.iter().any(|it| Some(&it.app) != first)
+}
+
 fn window(ms: u64) -> String {
     match ms {
         1_000 => "second".to_owned(),
@@ -213,6 +235,12 @@ mod tests {
             [plural(1, "call"), plural(2, "call")],
             ["1 call", "2 calls"]
         );
+    }
+
+    #[test]
+    fn large_numbers_have_a_short_form() {
+        let said = [9_999, 10_000, 12_399, 100_000, 123_999, 1_250_000].map(short);
+        assert_eq!(said, ["9,999", "10k", "12.3k", "100k", "123k", "1.2M"]);
     }
 
     #[test]

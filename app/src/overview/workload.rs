@@ -1,15 +1,18 @@
 //! The card of one workload: its gauges, its lanes, its flow.
 
+use std::cmp::Reverse;
+
 use leptos::prelude::*;
 
 use super::breaker;
 use super::flow::FlowBlock;
 use super::gauge::Gauge;
 use super::icon::{Icon, Sign};
-use super::lanes::{LaneTable, LaneUse, bars};
+use super::lanes::{LaneTable, LaneUse, bars, bars_title};
+use super::name;
 use super::pill::{Label, Pill};
 use super::users::{UserTable, ranked};
-use super::wording::{Zone, plural};
+use super::wording::{Zone, apps_differ, count, plural};
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::live::{Breaker, Budget, BudgetKey, Dimension, Lanes, Layer, Scope, Workload};
@@ -43,6 +46,12 @@ pub fn WorkloadCard(
     let is_used = Memo::new(move |_| {
         workload.with(|it| !it.budgets.is_empty() || it.lanes != Lanes::default())
     });
+    let apps_differ = Memo::new(move |_| workload.with(|it| apps_differ(&it.budgets)));
+    let left_out = Memo::new(move |_| workload.with(left_out));
+    let left_out = move || {
+        let text = left_out.get()?;
+        Some(view! { <p class="left-out">{text}</p> })
+    };
     let has_users = Memo::new(move |_| nearest.with(Option::is_some));
     let pills = move || {
         let pill = |label| view! { <Pill label=Signal::stored(label)/> };
@@ -59,17 +68,21 @@ pub fn WorkloadCard(
                     <For each=move || shared.get() key=BudgetKey::clone let(key)>
                         <SharedRow key=key workload=workload/>
                     </For>
+                    {left_out}
                     <Show when=move || has_users.get()>
                         <BudgetRow
                             title="User"
-                            under=Signal::derive(move || nearest.with(|it| it.as_ref().map(|it| it.user.clone()).unwrap_or_default()))
-                            note="closest to a limit"
+                            under=Signal::derive(move || nearest.with(|it| it.as_ref().map(|it| name::visible(&it.user)).unwrap_or_default()))
+                            note=Signal::derive(move || nearest.with(|it| closest_note(it.as_ref(), apps_differ.get())))
                             budget=nearest
                         />
                     </Show>
                 </div>
                 <div class="lanes">
-                    <LaneUse bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))/>
+                    <LaneUse
+                        bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))
+                        title=Memo::new(move |_| workload.with(|it| bars_title(&it.budgets)))
+                    />
                     <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
                     <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
                 </div>
@@ -86,13 +99,13 @@ pub fn WorkloadCard(
 #[component]
 fn SharedRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
     let (title, under, note) = match key.scope {
-        Scope::Tenant => ("Tenant", key.tenant.clone(), "all its users"),
-        _ => ("App", key.app.clone(), "all users"),
+        Scope::Tenant => ("Tenant", name::visible(&key.tenant), "all its users"),
+        _ => ("App", name::visible(&key.app), "all users"),
     };
     let budget = Memo::new(move |_| {
         workload.with(|it| it.budgets.iter().find(|it| it.key() == key).cloned())
     });
-    view! { <BudgetRow title=title under=Signal::stored(under) note=note budget=budget/> }
+    view! { <BudgetRow title=title under=Signal::stored(under) note=Signal::stored(note.to_owned()) budget=budget/> }
 }
 
 /// A budget's owner and a gauge for each of its layers.
@@ -100,12 +113,12 @@ fn SharedRow(key: BudgetKey, workload: Memo<Workload>) -> impl IntoView {
 fn BudgetRow(
     title: &'static str,
     under: Signal<String>,
-    note: &'static str,
+    note: Signal<String>,
     budget: Memo<Option<Budget>>,
 ) -> impl IntoView {
     let layers =
         Memo::new(move |_| budget.with(|it| it.as_ref().map(layer_keys).unwrap_or_default()));
-    let owner = Signal::derive(move || under.with(|under| format!("{title} {under}")));
+    let owner = Signal::derive(move || under.with(|under| [title, " ", under].concat()));
     let clock_ms = Feed::expect().clock_ms;
     let breaker = Memo::new(move |_| {
         budget.with(|it| it.as_ref().map(|it| it.breaker.clone()).unwrap_or_default())
@@ -130,8 +143,8 @@ fn BudgetRow(
         <div class="row">
             <div class="owner">
                 <b>{title}</b>
-                <span>{move || under.get()}</span>
-                <small>{note}</small>
+                <span><bdi>{move || under.get()}</bdi></span>
+                <small>{move || note.get()}</small>
                 {report}
                 {drift}
             </div>
@@ -182,18 +195,61 @@ fn layer_keys(budget: &Budget) -> Vec<LayerKey> {
 /// How many apps, and how many tenants, have gauges on the overview: those closest to a limit.
 const SHARED_MAX: usize = 3;
 
-/// Apps and tenants, in a calm order: by key, not by closeness.
+/// Apps, then tenants, trouble first; those about as full by key, which keeps them calm.
 fn shared_keys(workload: &Workload) -> Vec<BudgetKey> {
+    let shared = workload.budgets.iter().filter(|it| it.scope != Scope::User);
+    let mut ranked: Vec<_> = shared
+        .map(|it| (it.scope, Reverse(trouble(it)), it.key()))
+        .collect();
+    ranked.sort();
     let of = |scope| {
-        let budgets = workload.budgets.iter();
-        budgets
-            .filter(move |it| it.scope == scope)
+        ranked
+            .iter()
+            .filter(move |it| it.0 == scope)
             .take(SHARED_MAX)
-            .map(Budget::key)
     };
-    let mut keys: Vec<_> = of(Scope::App).chain(of(Scope::Tenant)).collect();
-    keys.sort();
-    keys
+    let keys = of(Scope::App).chain(of(Scope::Tenant));
+    keys.map(|(_, _, key)| key.clone()).collect()
+}
+
+/// How full its fullest rate is, in tenths; more than any if its breaker stops it.
+fn trouble(budget: &Budget) -> u32 {
+    match breaker::stops(&budget.breaker) {
+        true => u32::MAX,
+        false => rate_permille(budget) / 100,
+    }
+}
+
+/// `3 of 7 apps shown`, where some are not.
+fn left_out(workload: &Workload) -> Option<String> {
+    let shown = shared_keys(workload).len() as u64;
+    let tenants = workload.budgets.iter().any(|it| it.scope == Scope::Tenant);
+    let what = if tenants { "apps and tenants" } else { "apps" };
+    let all = count(workload.shared);
+    (workload.shared > shown).then(|| {
+        [
+            &count(shown),
+            " of ",
+            &all,
+            " ",
+            what,
+            " shown, trouble first",
+        ]
+        .concat()
+    })
+}
+
+/// `closest to a limit`, and of which app where there are several.
+fn closest_note(user: Option<&Budget>, apps_differ: bool) -> String {
+    match user.filter(|_| apps_differ) {
+        Some(user) => [
+            "of app ",
+            &name::in_words(&user.app),
+            ", closest to a limit",
+        ]
+        .concat(),
+        None => "closest to a limit".to_owned(),
+    }
 }
 
 /// How the workload's budgets are, in a few words: shared breakers that are not closed,
@@ -204,11 +260,19 @@ fn labels(workload: &Workload, now_ms: i64) -> Vec<Label> {
         .iter()
         .partition(|it| it.scope == Scope::User);
     let zone = |it: &&Budget| Zone::at(rate_permille(it));
-    let mut labels = shared_breakers(&shared, now_ms);
-    match shared.iter().map(zone).max() {
+    let apps_differ = apps_differ(&workload.budgets);
+    let mut labels = shared_breakers(&shared, apps_differ, now_ms);
+    match shared.iter().max_by_key(|it| rate_permille(it)) {
         // "Clear" beside "open" would be one word too many.
-        Some(Zone::Clear) if !labels.is_empty() => {}
-        Some(worst) => labels.push(Label::zone(worst, ["App ", worst.small_word()].concat())),
+        Some(worst) if zone(worst) == Zone::Clear && !labels.is_empty() => {}
+        Some(worst) => {
+            let who = match zone(worst) {
+                Zone::Clear if apps_differ => "Apps ".to_owned(),
+                Zone::Clear => "App ".to_owned(),
+                _ => owner(worst, apps_differ),
+            };
+            labels.push(Label::zone(zone(worst), who + zone(worst).small_word()));
+        }
         None => {}
     }
     labels.extend(user_breakers(&users));
@@ -223,21 +287,24 @@ fn labels(workload: &Workload, now_ms: i64) -> Vec<Label> {
 }
 
 /// `App open: upstream throttles, next try in 12 s`; with a name where there are several.
-fn shared_breakers(shared: &[&Budget], now_ms: i64) -> Vec<Label> {
-    let apps = shared.iter().filter(|it| it.scope == Scope::App).count();
+fn shared_breakers(shared: &[&Budget], apps_differ: bool, now_ms: i64) -> Vec<Label> {
     let said = |budget: &&Budget| {
-        let owner = match budget.scope {
-            Scope::App if apps < 2 => "App ".to_owned(),
-            Scope::App => ["App ", &budget.app, " "].concat(),
-            _ => ["Tenant ", &budget.tenant, " "].concat(),
-        };
         Some(Label {
-            word: owner + breaker::word(&budget.breaker),
+            word: owner(budget, apps_differ) + breaker::word(&budget.breaker),
             more: breaker::explanation(&budget.breaker, now_ms),
             ..breaker::label(&budget.breaker)?
         })
     };
     shared.iter().filter_map(said).take(SHARED_MAX).collect()
+}
+
+/// `App `, with its name where there are several; `Tenant contoso `.
+fn owner(budget: &Budget, apps_differ: bool) -> String {
+    match budget.scope {
+        Scope::App if !apps_differ => "App ".to_owned(),
+        Scope::App => ["App ", &name::in_words(&budget.app), " "].concat(),
+        _ => ["Tenant ", &name::in_words(&budget.tenant), " "].concat(),
+    }
 }
 
 /// `Open: 2 users`, for each state that there is, the worst first.
@@ -270,7 +337,7 @@ mod tests {
     use crate::live::BreakerState;
 
     use super::super::fixture::{
-        NOW, budget, concurrency, forced, overview, state, throttled, tripped,
+        NOW, budget, concurrency, forced, onenote, overview, state, throttled, tripped,
     };
     use super::*;
 
@@ -317,6 +384,30 @@ mod tests {
                 "Open: 2 users",
                 "Soft: 1 user"
             ]
+        );
+    }
+
+    #[test]
+    fn the_fullest_of_several_apps_come_first_and_the_rest_are_counted() {
+        let app = |name: &str, used| Budget {
+            app: name.to_owned(),
+            ..budget("", onenote((used, 0), (0, 0), (0, 0)))
+        };
+        let mut all = state(vec![app("a", 2), app("b", 1), app("c", 119), app("d", 60)]);
+        let workload = &mut all.upstreams[0].workloads[0];
+        workload.shared = 7;
+        let apps: Vec<_> = shared_keys(workload).into_iter().map(|it| it.app).collect();
+        assert_eq!(apps, ["c", "d", "a"]);
+        assert_eq!(
+            left_out(workload).as_deref(),
+            Some("3 of 7 apps shown, trouble first")
+        );
+        workload.shared = 3;
+        assert_eq!(left_out(workload), None);
+        assert_eq!(words(&all), ["App c near"]);
+        assert_eq!(
+            words(&state(vec![app("a", 2), app("b", 1)])),
+            ["Apps clear"]
         );
     }
 
