@@ -218,7 +218,7 @@ async fn listen(
     Ok((listener, bound))
 }
 
-/// The configured address, or the one that is listened on.
+/// The configured address, or the one that is listened on; who listens everywhere has none.
 fn address(
     key: &str,
     configured: Option<&WebAddress>,
@@ -227,10 +227,13 @@ fn address(
     if let Some(address) = configured {
         return Ok(address.clone());
     }
-    let address = format!("http://{bound}").parse();
-    address.map_err(|_| {
-        config::Error::invalid(key, format!("is needed when listening on {bound}")).into()
-    })
+    let address = format!("http://{bound}").parse().ok();
+    address
+        .filter(|_| !bound.ip().is_unspecified())
+        .ok_or_else(|| {
+            let problem = format!("is needed when listening on {}", bound.ip());
+            config::Error::invalid(key, problem).into()
+        })
 }
 
 /// What runs, and what has to be ended.
@@ -332,5 +335,25 @@ impl House {
         self.store.close().await;
         tracing::info!("ended");
         closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_must_say_where_it_is_reached() {
+        let everywhere = "0.0.0.0:3000".parse().unwrap();
+        let error = address("server.public_url", None, everywhere).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "server.public_url: is needed when listening on 0.0.0.0"
+        );
+        let configured = "https://spillway.example.org".parse().unwrap();
+        let found = address("server.public_url", Some(&configured), everywhere).unwrap();
+        assert_eq!(found, configured);
+        let own = address("server.public_url", None, "[::1]:3000".parse().unwrap()).unwrap();
+        assert_eq!(own.to_string(), "http://[::1]:3000");
     }
 }

@@ -5,7 +5,10 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use http::uri::Authority;
 use serde::Deserialize;
 
-use super::{Error, WebAddress, source::NotYet};
+use super::{
+    Error, WebAddress,
+    source::{self, NotYet},
+};
 
 /// The users one upstream may keep counts for: what engine.md's memory figures were measured with.
 const USERS_MAX_DEFAULT: u32 = 200_000;
@@ -44,7 +47,7 @@ pub(super) struct Raw {
     database_url: Option<String>,
     state_dir: Option<PathBuf>,
     site_dir: Option<PathBuf>,
-    max_users: Option<u32>,
+    max_users: Option<i64>,
     policy_source: Option<String>,
     #[serde(rename = "secret_key_file")]
     _secret_key_file: Option<NotYet>,
@@ -76,8 +79,8 @@ impl Raw {
         Ok(Server {
             listen,
             gateway_listen,
-            public_url: origin("server.public_url", self.public_url, listen)?,
-            gateway_url: origin("server.gateway_url", self.gateway_url, gateway_listen)?,
+            public_url: origin("server.public_url", self.public_url)?,
+            gateway_url: origin("server.gateway_url", self.gateway_url)?,
             allowed_hosts: self.allowed_hosts.map(hosts).transpose()?,
             database_url: database(self.database_url)?,
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),
@@ -102,21 +105,10 @@ fn socket(key: &str, text: Option<String>, default: &str) -> Result<SocketAddr, 
         .map_err(|_| Error::invalid(key, "must be an IP address and a port, like 127.0.0.1:3000"))
 }
 
-/// An address without a path; one that listens everywhere has no address of its own.
-fn origin(
-    key: &str,
-    text: Option<String>,
-    listen: SocketAddr,
-) -> Result<Option<WebAddress>, Error> {
+/// An address without a path.
+fn origin(key: &str, text: Option<String>) -> Result<Option<WebAddress>, Error> {
     let Some(text) = text else {
-        return if listen.ip().is_unspecified() {
-            Err(Error::invalid(
-                key,
-                format!("is needed when listening on {}", listen.ip()),
-            ))
-        } else {
-            Ok(None)
-        };
+        return Ok(None);
     };
     let address: WebAddress = text
         .parse()
@@ -148,10 +140,16 @@ fn host(n: usize, text: &str) -> Result<Authority, Error> {
         let rest = &authority.as_str()[authority.host().len().min(text.len())..];
         !authority.as_str().contains('@') && (rest.is_empty() || authority.port_u16().is_some())
     };
-    authority.filter(plain).ok_or_else(|| {
-        let problem = "must be a host, or a host and a port, like spillway.example.org:8443";
-        Error::invalid(format!("server.allowed_hosts[{n}]"), problem)
-    })
+    let key = format!("server.allowed_hosts[{n}]");
+    if text.contains('*') {
+        let problem =
+            "must name one host: wildcards are not supported, as they would let other sites in";
+        return Err(Error::invalid(key, problem));
+    }
+    let problem = "must be a host, or a host and a port, like spillway.example.org:8443";
+    authority
+        .filter(plain)
+        .ok_or_else(|| Error::invalid(key, problem))
 }
 
 fn database(url: Option<String>) -> Result<String, Error> {
@@ -167,11 +165,10 @@ fn database(url: Option<String>) -> Result<String, Error> {
     Err(Error::invalid("server.database_url", problem))
 }
 
-fn users_max(users: Option<u32>) -> Result<u32, Error> {
-    match users {
-        Some(0) => Err(Error::invalid("server.max_users", "must be at least 1")),
-        users => Ok(users.unwrap_or(USERS_MAX_DEFAULT)),
-    }
+fn users_max(users: Option<i64>) -> Result<u32, Error> {
+    users.map_or(Ok(USERS_MAX_DEFAULT), |users| {
+        source::whole("server.max_users", users, 1..=u32::MAX)
+    })
 }
 
 /// Where `make site` puts the site; `cargo leptos` names another place by a variable.

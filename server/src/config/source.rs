@@ -5,6 +5,8 @@
 
 use std::{
     ffi::OsString,
+    fmt::Display,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +17,9 @@ use super::Error;
 
 /// What the variables' names begin with.
 const PREFIX: &str = "SPILLWAY__";
+
+/// What the TOML reader says of numbers beyond its own.
+const TOO_LARGE: [&str; 2] = ["expected any valid TOML value", "value was too large"];
 
 /// The whole file as a table.
 pub(super) fn read(path: &Path) -> Result<Table, Error> {
@@ -27,10 +32,14 @@ pub(super) fn read(path: &Path) -> Result<Table, Error> {
 
 /// The text of a file at `path` as a table.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Table, Error> {
-    text.parse::<Table>().map_err(|error| Error::Syntax {
-        path: PathBuf::from(path),
-        line: line_of(text, error.span().map_or(0, |span| span.start)),
-        problem: one_line(error.message()),
+    text.parse::<Table>().map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        Error::Syntax {
+            path: PathBuf::from(path),
+            line: line_of(text, offset),
+            problem: number_problem(text, offset, error.message())
+                .unwrap_or_else(|| one_line(error.message())),
+        }
     })
 }
 
@@ -65,8 +74,38 @@ pub(super) fn typed<T: DeserializeOwned>(table: Table) -> Result<T, Error> {
                 key,
             };
         }
-        Error::invalid(key, message)
+        // What a number has to be is said in words, not in those of the program.
+        Error::invalid(
+            key,
+            message.replace("expected i64", "expected a whole number"),
+        )
     })
+}
+
+/// A number as it was written, which must be one of `range`.
+pub(super) fn whole<T>(key: &str, number: i64, range: RangeInclusive<T>) -> Result<T, Error>
+where
+    T: TryFrom<i64> + PartialOrd + Display,
+{
+    let number = fitting(key, number, &range)?;
+    if range.contains(&number) {
+        Ok(number)
+    } else {
+        Err(outside(key, &range))
+    }
+}
+
+/// A number as it was written, which must fit its type; who asks checks the range.
+pub(super) fn fitting<T>(key: &str, number: i64, range: &RangeInclusive<T>) -> Result<T, Error>
+where
+    T: TryFrom<i64> + Display,
+{
+    T::try_from(number).map_err(|_| outside(key, range))
+}
+
+fn outside<T: Display>(key: &str, range: &RangeInclusive<T>) -> Error {
+    let problem = format!("must be from {} to {}", range.start(), range.end());
+    Error::invalid(key, problem)
 }
 
 /// A documented key that this version cannot honour: giving it is an error, so that
@@ -126,6 +165,25 @@ fn nearest(key: &str, message: &str) -> Option<String> {
 fn line_of(text: &str, offset: usize) -> usize {
     let before = &text.as_bytes()[..offset.min(text.len())];
     1 + before.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// In plain words: a number at `offset` that no TOML reader takes, under its key where that
+/// is right before it.
+fn number_problem(text: &str, offset: usize, message: &str) -> Option<String> {
+    if !TOO_LARGE
+        .iter()
+        .any(|too_large| message.contains(too_large))
+    {
+        return None;
+    }
+    let before = text.get(..offset)?.trim_end();
+    let key = before.strip_suffix('=').and_then(|before| {
+        let in_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        before.trim_end().rsplit(|c| !in_key(c)).next()
+    });
+    let key = key.filter(|key| !key.is_empty());
+    let key = key.map(|key| format!("{key}: ")).unwrap_or_default();
+    Some(format!("{key}no number may be beyond {}", i64::MAX))
 }
 
 fn one_line(message: &str) -> String {

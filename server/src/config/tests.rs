@@ -75,10 +75,6 @@ fn what_is_wrong_is_named() {
             "server.listen: invalid type: integer `3000`, expected a string",
         ),
         (
-            with("[server]\nlisten = '0.0.0.0:3000'"),
-            "server.public_url: is needed when listening on 0.0.0.0",
-        ),
-        (
             with("[server]\nlisten = '127.0.0.1:3001'"),
             "server.gateway_listen: must differ",
         ),
@@ -132,7 +128,19 @@ fn what_is_wrong_is_named() {
         ),
         (
             with("[server]\nmax_users = 0"),
-            "server.max_users: must be at least 1",
+            "server.max_users: must be from 1 to 4294967295",
+        ),
+        (
+            with("[server]\nmax_users = 'many'"),
+            "server.max_users: invalid type: string \"many\", expected a whole number",
+        ),
+        (
+            with("[server]\nallowed_hosts = ['*']"),
+            "server.allowed_hosts[0]: must name one host: wildcards are not supported",
+        ),
+        (
+            with("[server]\nallowed_hosts = ['a', '*.example.org:443']"),
+            "server.allowed_hosts[1]: must name one host: wildcards are not supported",
         ),
         (with("[mail]\nsmtp_url = 'x'"), "mail: not supported yet"),
         (Config::parse(""), "upstreams: none is given"),
@@ -155,6 +163,14 @@ fn what_is_wrong_is_named() {
         (
             graph("hold_max_ms = 0"),
             "upstreams.graph.hold_max_ms: must be from 1 to 600000",
+        ),
+        (
+            graph("hold_max_ms = -1"),
+            "upstreams.graph.hold_max_ms: must be from 1 to 600000",
+        ),
+        (
+            graph("hold_max_ms = 1.5"),
+            "upstreams.graph.hold_max_ms: invalid type: floating point `1.5`, expected a whole number",
         ),
         (
             graph("user_from = 'cookie'"),
@@ -187,6 +203,20 @@ fn what_is_wrong_is_named() {
         (
             own_workload("background_share_permille = 0"),
             "upstreams.graph.workloads[0].background_share_permille: a background share of 0",
+        ),
+        (
+            own_workload("background_share_permille = 100000"),
+            "upstreams.graph.workloads[0].background_share_permille: must be from 1 to 1000",
+        ),
+        (
+            own_workload("layers = [{ scope = 'user', dimension = 'concurrency', limit = -5 }]"),
+            "upstreams.graph.workloads[0].layers[0].limit: must be from 1 to 1000000000",
+        ),
+        (
+            own_workload(
+                "layers = [{ scope = 'user', dimension = 'rate', window_ms = -1, limit = 5 }]",
+            ),
+            "upstreams.graph.workloads[0].layers[0].window_ms: must be from 100 to 2678400000",
         ),
     ];
     for (result, expected) in table {
@@ -223,6 +253,24 @@ fn broken_toml_is_found_by_its_line() {
         .unwrap_err()
         .to_string();
     assert!(error.starts_with("spillway.toml: line 2: "), "{error}");
+}
+
+#[test]
+fn a_number_with_too_many_digits_is_found_by_its_line() {
+    let beyond = "no number may be beyond 9223372036854775807";
+    for (text, expected) in [
+        ("hold_max_ms = 99999999999999999999", "hold_max_ms: "),
+        ("hold_max_ms = -99999999999999999999", "hold_max_ms: "),
+        ("hold_max_ms=9223372036854775808", "hold_max_ms: "),
+        (
+            "workloads = [{ layers = [{ limit = 99999999999999999999 }] }]",
+            "limit: ",
+        ),
+        ("presets = [99999999999999999999]", ""),
+    ] {
+        let error = with(text).unwrap_err().to_string();
+        assert_eq!(error, format!("spillway.toml: line 1: {expected}{beyond}"));
+    }
 }
 
 #[test]

@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
 
-use super::{Error, WebAddress, Workload, source::NotYet, workload};
+use super::{
+    Error, WebAddress, Workload,
+    source::{self, NotYet},
+    workload,
+};
 
 /// How long the gateway holds a call where the configuration says nothing.
 const HOLD_MAX_MS_DEFAULT: u64 = 30_000;
@@ -54,7 +58,7 @@ pub(super) struct Raw {
     app: Option<String>,
     #[serde(default)]
     user_from: UserFrom,
-    hold_max_ms: Option<u64>,
+    hold_max_ms: Option<i64>,
     #[serde(default)]
     workloads: Vec<workload::Raw>,
     #[serde(rename = "clients")]
@@ -145,12 +149,9 @@ fn app(key: &str, app: Option<String>, upstream: &str) -> Result<String, Error> 
     }
 }
 
-fn hold_max(key: &str, ms: Option<u64>) -> Result<Duration, Error> {
-    match ms.unwrap_or(HOLD_MAX_MS_DEFAULT) {
-        ms @ 1..=HOLD_MAX_MS_MAX => Ok(Duration::from_millis(ms)),
-        _ => Err(Error::invalid(
-            format!("{key}.hold_max_ms"),
-            format!("must be from 1 to {HOLD_MAX_MS_MAX}"),
-        )),
-    }
+fn hold_max(key: &str, ms: Option<i64>) -> Result<Duration, Error> {
+    let ms = ms.map_or(Ok(HOLD_MAX_MS_DEFAULT), |ms| {
+        source::whole(&format!("{key}.hold_max_ms"), ms, 1..=HOLD_MAX_MS_MAX)
+    });
+    ms.map(Duration::from_millis)
 }

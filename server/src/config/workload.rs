@@ -7,7 +7,7 @@ use spillway::{
     preset::Preset,
 };
 
-use super::{Error, PathPattern, PatternError, paths, upstream::is_name};
+use super::{Error, PathPattern, PatternError, paths, source, upstream::is_name};
 
 /// Presets that the design knows and this version does not have.
 const PRESETS_TO_COME: [&str; 4] = ["sharepoint", "outlook", "teams", "notion"];
@@ -63,7 +63,7 @@ pub(super) struct Raw {
     name: Option<String>,
     #[serde(default)]
     paths: Vec<String>,
-    background_share_permille: Option<u16>,
+    background_share_permille: Option<i64>,
     #[serde(default)]
     layers: Vec<RawLayer>,
 }
@@ -73,8 +73,8 @@ pub(super) struct Raw {
 struct RawLayer {
     scope: Scope,
     dimension: RawDimension,
-    window_ms: Option<u64>,
-    limit: u32,
+    window_ms: Option<i64>,
+    limit: i64,
 }
 
 #[derive(Deserialize)]
@@ -125,15 +125,10 @@ fn patterns(key: &str, paths: &[String]) -> Result<Vec<PathPattern>, Error> {
     paths.iter().enumerate().map(pattern).collect()
 }
 
-fn policy(key: &str, layers: Vec<RawLayer>, share_permille: Option<u16>) -> Result<Policy, Error> {
-    let share = share_permille
-        .map_or(Ok(Share::HALF), Share::new)
-        .map_err(|error| {
-            Error::invalid(
-                format!("{key}.background_share_permille"),
-                error.to_string(),
-            )
-        })?;
+fn policy(key: &str, layers: Vec<RawLayer>, share_permille: Option<i64>) -> Result<Policy, Error> {
+    let share = share_permille.map_or(Ok(Share::HALF), |permille| {
+        share(&format!("{key}.background_share_permille"), permille)
+    })?;
     let layers = layers
         .into_iter()
         .enumerate()
@@ -143,18 +138,34 @@ fn policy(key: &str, layers: Vec<RawLayer>, share_permille: Option<u16>) -> Resu
         .map_err(|error| Error::invalid(format!("{key}.layers"), error.to_string()))
 }
 
+/// The engine has better words than a range for a number that is merely too low or too
+/// high.
+fn share(key: &str, permille: i64) -> Result<Share, Error> {
+    let permille = source::fitting(key, permille, &(1..=1_000))?;
+    Share::new(permille).map_err(|error| Error::invalid(key, error.to_string()))
+}
+
 impl RawLayer {
     fn check(self, key: &str) -> Result<Layer, Error> {
         let window_key = || format!("{key}.window_ms");
+        let limit = source::fitting(
+            &format!("{key}.limit"),
+            self.limit,
+            &(1..=policy::LIMIT_MAX),
+        )?;
         let dimension = match (self.dimension, self.window_ms) {
-            (RawDimension::Rate, Some(window_ms)) => Dimension::Rate { window_ms },
+            (RawDimension::Rate, Some(ms)) => {
+                let range = policy::WINDOW_MS_MIN..=policy::WINDOW_MS_MAX;
+                let window_ms = source::fitting(&window_key(), ms, &range)?;
+                Dimension::Rate { window_ms }
+            }
             (RawDimension::Rate, None) => return Err(Error::invalid(window_key(), "is missing")),
             (RawDimension::Concurrency, None) => Dimension::Concurrency,
             (RawDimension::Concurrency, Some(_)) => {
                 return Err(Error::invalid(window_key(), "a concurrency has no window"));
             }
         };
-        Layer::new(self.scope, dimension, self.limit).map_err(|error| {
+        Layer::new(self.scope, dimension, limit).map_err(|error| {
             let key = match error {
                 policy::Error::Window(_) => window_key(),
                 _ => format!("{key}.limit"),
