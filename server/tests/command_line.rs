@@ -51,6 +51,11 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
     let workload = "[[upstreams.graph.workloads]]\nname = 'x'\npaths = ['/x']\nlayers = [{ scope = 'app', dimension = 'concurrency', limit = 0 }]";
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = format!("listen = '{}'", taken.local_addr().unwrap());
+    let at = dir.display();
+    let missing = format!(
+        "server.database_url: cannot open {at}/missing/spillway.db: No such file or directory (os error 2)\n"
+    );
+    let folder = format!("server.database_url: cannot open {at}: is a directory\n");
     let cases = [
         (
             changed(dir, "state_dir", "state_dri"),
@@ -63,6 +68,10 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
         (
             changed(dir, "listen = '127.0.0.1:0'", "listen = '192.0.2.1:80'"),
             "server.listen: 192.0.2.1:80 is not a loopback",
+        ),
+        (
+            changed(dir, "listen = '127.0.0.1:0'", "listen = '0.0.0.0:0'"),
+            "server.listen: 0.0.0.0:0 is not a loopback address, and --open serves on loopback only",
         ),
         (
             changed(dir, "listen = '127.0.0.1:0'", &taken),
@@ -84,14 +93,8 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
             format!("{}{workload}", config_text(dir, NOBODY)),
             "upstreams.graph.workloads[0].layers[0].limit: a limit of 0",
         ),
-        (
-            changed(dir, "spillway.db", "missing/spillway.db"),
-            "server.database_url: cannot be opened: ",
-        ),
-        (
-            changed(dir, "/spillway.db", ""),
-            "server.database_url: cannot be opened: ",
-        ),
+        (changed(dir, "spillway.db", "missing/spillway.db"), &missing),
+        (changed(dir, "/spillway.db", ""), &folder),
         (
             changed(dir, "sqlite:", "postgres:"),
             "server.database_url: PostgreSQL is not supported yet",

@@ -54,7 +54,7 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(drop)
-            .map_err(Error::on("be written"))
+            .map_err(Error::on("note its identity"))
     }
 }
 

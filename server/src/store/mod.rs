@@ -3,16 +3,25 @@
 //! SQLite in write-ahead mode. Instants are parameters; nothing here reads a clock. A
 //! grant writes nothing here: counters are the journal's.
 
+mod error;
 mod instance;
 mod policies;
 
-use std::{str::FromStr, time::Duration};
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    str::FromStr,
+    time::Duration,
+};
 
 use sqlx::{
     SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+pub use error::{Error, OpenError, Reason};
 pub use instance::Instance;
 pub use policies::{NewPolicy, StoredPolicy};
 
@@ -31,46 +40,6 @@ pub struct Store {
     pool: SqlitePool,
 }
 
-/// Why the database cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The address is none of SQLite's.
-    #[error("is not an SQLite address")]
-    Address(#[source] sqlx::Error),
-    /// No such folder, no permission, or no database.
-    #[error("cannot be opened")]
-    Open(#[source] sqlx::Error),
-    /// Its tables cannot be brought up to date.
-    #[error("cannot be brought up to date")]
-    Migrate(#[source] sqlx::migrate::MigrateError),
-    /// It can be read only.
-    #[error("cannot be written")]
-    Write(#[source] Error),
-}
-
-/// A statement that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The database refused it, or is gone.
-    #[error("the database refused to {act}")]
-    Database {
-        /// What was tried.
-        act: &'static str,
-        /// Why it failed.
-        #[source]
-        source: sqlx::Error,
-    },
-    /// Another writer was first: the version that was to be appended exists.
-    #[error("version {0} exists already")]
-    Conflict(i64),
-}
-
-impl Error {
-    fn on(act: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
-        move |source| Self::Database { act, source }
-    }
-}
-
 impl Store {
     /// Opens `url` (`sqlite://spillway.db`), creates it where it is missing, and brings
     /// its tables up to date.
@@ -79,27 +48,39 @@ impl Store {
     /// See [`OpenError`]; a database that can only be read is refused here, not at the
     /// first write.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
-        let options = SqliteConnectOptions::from_str(url).map_err(OpenError::Address)?;
-        let options = options
-            .create_if_missing(!url.contains("mode="))
+        let options = SqliteConnectOptions::from_str(url)
+            .map_err(|error| OpenError::Address(error.into()))?
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT);
+        let path = options.get_filename().to_owned();
+        let store = Self::connect(url, options)
+            .await
+            .map_err(|source| OpenError::Open {
+                path: path.clone(),
+                source,
+            })?;
+        let migrations = sqlx::migrate!("../migrations").run(&store.pool).await;
+        migrations.map_err(|error| OpenError::Migrate {
+            path: path.clone(),
+            source: error.into(),
+        })?;
+        let written = store.ensure_instance().await;
+        written.map_err(|source| OpenError::Write { path, source })?;
+        Ok(store)
+    }
+
+    async fn connect(url: &str, options: SqliteConnectOptions) -> Result<Self, Reason> {
+        if may_make(url) {
+            ensure_file(options.get_filename())?;
+        }
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(options)
-            .await
-            .map_err(OpenError::Open)?;
-        let store = Self { pool };
-        let migrations = sqlx::migrate!("../migrations");
-        migrations
-            .run(&store.pool)
-            .await
-            .map_err(OpenError::Migrate)?;
-        store.ensure_instance().await.map_err(OpenError::Write)?;
-        Ok(store)
+            .await?;
+        Ok(Self { pool })
     }
 
     /// Whether the database still answers.
@@ -114,6 +95,26 @@ impl Store {
     /// Ends all connections; what was written is on disk.
     pub async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+/// Whether the address lets its database be made where it is missing.
+fn may_make(url: &str) -> bool {
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+    !parameters.contains("mode=") || parameters.contains("mode=rwc")
+}
+
+/// Makes the file where it is missing, for its owner alone, as it will name users. SQLite
+/// would let others read it; the files it puts beside it have the same mode.
+fn ensure_file(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut options = File::options();
+            let options = options.write(true).create(true).truncate(false);
+            options.mode(0o600).open(path).map(drop)
+        }
+        found => found.map(drop),
     }
 }
 

@@ -120,11 +120,46 @@ async fn what_cannot_be_a_database_is_refused_at_once() {
     )
     .unwrap();
     let missing = dir.path().join("missing/spillway.db");
-    for path in [dir.path(), &text, &missing] {
+    for (path, reason) in [
+        (dir.path(), "is a directory"),
+        (&text, "file is not a database"),
+        (&missing, "No such file or directory"),
+    ] {
         let error = Store::open(&format!("sqlite://{}", path.display()))
             .await
             .unwrap_err();
-        assert!(matches!(error, OpenError::Open(_)), "{error:?}");
+        assert_eq!(error.to_string(), format!("cannot open {}", path.display()));
+        let source = std::error::Error::source(&error).unwrap();
+        assert!(source.to_string().starts_with(reason), "{source}");
+        assert!(source.source().is_none(), "nothing is said twice");
+    }
+}
+
+#[tokio::test]
+async fn its_files_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new().await;
+    fixture.store.mark_served(1).await.unwrap();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(fixture._dir.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{entry:?}");
+        names.push(entry.file_name());
+    }
+    assert!(names.len() >= 2, "the write-ahead log is there: {names:?}");
+}
+
+#[test]
+fn only_an_address_that_allows_it_makes_a_database() {
+    for (url, makes) in [
+        ("sqlite://a.db", true),
+        ("sqlite://mode=ro/a.db", true),
+        ("sqlite://a.db?mode=rwc", true),
+        ("sqlite://a.db?mode=rw", false),
+        ("sqlite://a.db?cache=private&mode=ro", false),
+    ] {
+        assert_eq!(may_make(url), makes, "{url}");
     }
 }
 
@@ -135,11 +170,12 @@ async fn a_database_that_can_only_be_read_is_refused_at_once() {
     let error = Store::open(&format!("{}?mode=ro", fixture.url))
         .await
         .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            OpenError::Open(_) | OpenError::Migrate(_) | OpenError::Write(_)
-        ),
-        "{error:?}"
-    );
+    let OpenError::Write {
+        source: Error::Database { source, .. },
+        ..
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(source.to_string(), "attempt to write a readonly database");
 }

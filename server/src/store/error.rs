@@ -1,0 +1,104 @@
+//! What can go wrong with the database, each in words that are said once.
+
+use std::{error::Error as StdError, fmt, io, path::PathBuf};
+
+use sqlx::{error::DatabaseError, migrate::MigrateError};
+
+/// Why the database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The address is none of SQLite's.
+    #[error("is not an SQLite address")]
+    Address(#[source] Reason),
+    /// No such folder, no permission, or no database.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system or SQLite said.
+        #[source]
+        source: Reason,
+    },
+    /// Its tables cannot be brought up to date.
+    #[error("cannot bring {} up to date", path.display())]
+    Migrate {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        #[source]
+        source: Reason,
+    },
+    /// It can be read only.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The statement that failed.
+        #[source]
+        source: Error,
+    },
+}
+
+/// A statement that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database refused it, or is gone.
+    #[error("the database refused to {act}")]
+    Database {
+        /// What was tried.
+        act: &'static str,
+        /// Why it failed.
+        #[source]
+        source: Reason,
+    },
+    /// Another writer was first: the version that was to be appended exists.
+    #[error("version {0} exists already")]
+    Conflict(i64),
+}
+
+/// What the system or SQLite said. The errors in between repeat one another, so only the
+/// innermost is shown, and it is the end of its chain.
+#[derive(Debug)]
+pub struct Reason(Box<dyn StdError + Send + Sync>);
+
+impl Error {
+    pub(super) fn on(act: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
+        move |source| Self::Database {
+            act,
+            source: source.into(),
+        }
+    }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<sqlx::Error> for Reason {
+    fn from(error: sqlx::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<MigrateError> for Reason {
+    fn from(error: MigrateError) -> Self {
+        Self(error.into())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut innermost: &(dyn StdError + 'static) = self.0.as_ref();
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        match innermost.downcast_ref::<Box<dyn DatabaseError>>() {
+            Some(error) => f.write_str(error.message()),
+            None => write!(f, "{innermost}"),
+        }
+    }
+}
+
+impl StdError for Reason {}
