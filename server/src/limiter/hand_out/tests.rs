@@ -98,6 +98,11 @@ async fn renewals_end_after_15_minutes() {
     );
     assert_eq!(complete(&limiters, it.id), Ok(()));
     assert_eq!(used(&limiters), 1);
+    // The last renewal was 100 s ago.
+    advance(KEPT + Permit::LEASE - Duration::from_secs(100) - NEARLY).await;
+    assert_eq!(complete(&limiters, it.id), Ok(()));
+    advance(NEARLY).await;
+    assert_eq!(complete(&limiters, it.id), Err(UnknownPermit));
 }
 
 #[tokio::test]
@@ -130,6 +135,10 @@ async fn permits_outlive_a_kill_whatever_became_of_them() {
         assert!(renew(&limiters, renewed.id).is_err());
         advance(Permit::LEASE).await;
         assert_eq!(used(&limiters), 0);
+        // The renewed one expired a minute later than the other.
+        advance(KEPT - MINUTE / 2).await;
+        assert_eq!(complete(&limiters, renewed.id), Ok(()));
+        assert_eq!(complete(&limiters, running.id), Err(UnknownPermit));
         kill(limiters);
     }
 }
