@@ -133,7 +133,6 @@ impl State {
             )
             .apply(change);
         }
-        self.upstreams.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }
 
@@ -173,7 +172,6 @@ impl Upstream {
             )
             .apply(change);
         }
-        self.workloads.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }
 
@@ -273,7 +271,8 @@ fn changes<T: PartialEq, K: Ord, D>(
     (changed, before.into_keys().collect())
 }
 
-/// The element called `name`, created if there is none.
+/// The element called `name` of `all`, which are in the order of their names; created if
+/// there is none.
 fn named<'a, T>(
     all: &'a mut Vec<T>,
     name: &str,
@@ -281,11 +280,10 @@ fn named<'a, T>(
     create: impl Fn(&str) -> T,
 ) -> &'a mut T {
     let at = all
-        .iter()
-        .position(|it| name_of(it) == name)
-        .unwrap_or_else(|| {
-            all.push(create(name));
-            all.len() - 1
+        .binary_search_by(|it| name_of(it).cmp(name))
+        .unwrap_or_else(|at| {
+            all.insert(at, create(name));
+            at
         });
     &mut all[at]
 }

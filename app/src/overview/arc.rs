@@ -18,7 +18,7 @@ pub const OUTER_TICK: &str = "M17.1 82.8L12.4 85.5";
 
 /// Path data of a diamond outside the arc, at the beginning of the scale, its points
 /// towards and away from the centre.
-pub const DIAMOND: &str = "M9.3 87.3L14.4 88L16.3 83.3L11.2 82.5Z";
+pub const DIAMOND: &str = "M8.5 87.7L14.8 88.7L17.1 82.7L10.8 81.8Z";
 
 const SPAN_DEGREES: u32 = 240;
 

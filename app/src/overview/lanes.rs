@@ -78,14 +78,17 @@ pub fn LaneUse(
 ) -> impl IntoView {
     let bars = Memo::new(move |_| bars.get());
     let places = Memo::new(move |_| bars.with(Vec::len));
+    let lane_bars = move || {
+        let bar = |at| {
+            let bar = move |bars: &Vec<Bar>| bars.get(at).cloned().unwrap_or_default();
+            view! { <LaneBar bar=Memo::new(move |_| bars.with(bar))/> }
+        };
+        (0..places.get()).map(bar).collect_view()
+    };
     view! {
         <div class="use">
             <h3>{move || title.get()}</h3>
-            <For each=move || 0..places.get() key=|at| *at let(at)>
-                <LaneBar bar=Memo::new(move |_| {
-                    bars.with(|bars| bars.get(at).cloned().unwrap_or_default())
-                })/>
-            </For>
+            {lane_bars}
         </div>
     }
     .erase()

@@ -51,14 +51,17 @@ pub fn Overview() -> impl IntoView {
             .with(|state| feed.gateway_url.with_value(|url| lead(state, url, now_ms)))
     });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
+    // They come and go with the configuration: no list with keys is needed to follow them.
+    let cards = move || {
+        let card = |(upstream, name)| view! { <WorkloadCard upstream=upstream name=name/> };
+        names.get().into_iter().map(card).collect_view()
+    };
     view! {
         <Header title=Page::Overview.title()/>
         <Announcer headline=headline/>
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>
-            <For each=move || names.get() key=Clone::clone let(name)>
-                <WorkloadCard upstream=name.0 name=name.1/>
-            </For>
+            {cards}
         </div>
     }
     .erase()

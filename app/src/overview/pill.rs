@@ -49,7 +49,7 @@ pub fn Pill(
     #[prop(into)]
     label: Signal<Label>,
 ) -> impl IntoView {
-    let icon = Memo::new(move |_| label.with(|label| label.icon));
+    let icon = Signal::derive(move || label.with(|label| label.icon));
     let more = move || {
         let more = label.with(|label| label.more.clone());
         (!more.is_empty()).then(|| view! { <span class="more">{more}</span> })

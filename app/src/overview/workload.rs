@@ -133,11 +133,16 @@ fn BudgetRow(
             </small>
         })
     };
-    let drift = Memo::new(move |_| breaker.with(breaker::drift));
     let drift = move || {
-        drift
-            .get()
-            .map(|drift| view! { <small class="drift">{drift}</small> })
+        let drift = breaker.with(breaker::drift)?;
+        Some(view! { <small class="drift">{drift}</small> })
+    };
+    // A policy's layers stay as they are: no list with keys is needed to follow them.
+    let gauges = move || {
+        let gauge = |key: LayerKey| {
+            view! { <LayerGauge at=key.0 owner=owner budget=budget breaker=breaker/> }
+        };
+        layers.get().into_iter().map(gauge).collect_view()
     };
     view! {
         <div class="row">
@@ -149,9 +154,7 @@ fn BudgetRow(
                 {drift}
             </div>
             <div class="gauges">
-                <For each=move || layers.get() key=|key| *key let(key)>
-                    <LayerGauge at=key.0 owner=owner budget=budget breaker=breaker/>
-                </For>
+                {gauges}
             </div>
         </div>
     }
@@ -198,10 +201,12 @@ const SHARED_MAX: usize = 3;
 /// Apps, then tenants, trouble first; those about as full by key, which keeps them calm.
 fn shared_keys(workload: &Workload) -> Vec<BudgetKey> {
     let shared = workload.budgets.iter().filter(|it| it.scope != Scope::User);
-    let mut ranked: Vec<_> = shared
-        .map(|it| (it.scope, Reverse(trouble(it)), it.key()))
-        .collect();
-    ranked.sort();
+    let mut ranked = Vec::new();
+    // Some fifty at the most; sorting them would take four times the code.
+    for it in shared {
+        let rank = (it.scope, Reverse(trouble(it)), it.key());
+        ranked.insert(ranked.partition_point(|other| *other < rank), rank);
+    }
     let of = |scope| {
         ranked
             .iter()

@@ -29,7 +29,8 @@ pub fn sentence(shared: &[Placed<'_>]) -> Option<String> {
         .concat(),
     };
     let used = [&count(layer.used), " of ", &count(layer.limit)].concat();
-    let its = layer_name(layer).to_lowercase();
+    // Its own words: the rules for all of Unicode would weigh 3 kB.
+    let its = layer_name(layer).to_ascii_lowercase();
     let who = subject(worst);
     Some([&who, " is close to its ", &its, ": ", &used, &more, "."].concat())
 }

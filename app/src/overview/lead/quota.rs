@@ -56,8 +56,10 @@ pub fn others(users: &[Placed<'_>], say_out: bool) -> String {
             .filter(|it| rate_zone(it.budget) == Some(zone))
             .count() as u64
     };
+    let slowed = users.iter().filter(|it| trip::is_slowed(it)).count() as u64;
     let (number, how) = match (number(Zone::Full), number(Zone::Near)) {
         (out, _) if say_out && out > 0 => (out, "out of quota"),
+        (_, 0) if slowed > 0 => (slowed, "slowed down"),
         (_, 0) => return "everyone else is clear".to_owned(),
         (_, near) => (near, "near a limit"),
     };

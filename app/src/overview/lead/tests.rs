@@ -238,6 +238,9 @@ fn of_several_users_the_longest_wait_is_told() {
         "Graph throttles 2 users; one more is out of quota."
     );
     assert!(detail.starts_with("Longest, calls of b@x"), "{detail}");
+    let soft = throttled(BreakerState::Soft, None);
+    let (_, headline, _) = of(vec![tripped("a@x", open()), tripped("b@x", soft)]);
+    assert_eq!(headline, "Graph throttles a@x; one more is slowed down.");
     let outage = Breaker {
         reason: Some(BreakerReason::Outage),
         ..open()

@@ -10,6 +10,11 @@ pub fn is_stopped(placed: &Placed<'_>) -> bool {
     stops(&placed.budget.breaker)
 }
 
+/// Whether its breaker lets only a part through.
+pub fn is_slowed(placed: &Placed<'_>) -> bool {
+    placed.budget.breaker.state != BreakerState::Closed && !is_stopped(placed)
+}
+
 /// Apps and tenants that are stopped, if any is.
 pub fn shared_stopped(shared: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     let stopped: Vec<_> = shared.iter().filter(|it| is_stopped(it)).collect();
@@ -56,10 +61,7 @@ pub fn users_stopped(users: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
 
 /// Budgets whose breakers let only a part through, if any does.
 pub fn slowed(all: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
-    let slowed = all
-        .iter()
-        .filter(|it| it.budget.breaker.state != BreakerState::Closed && !is_stopped(it));
-    let slowed: Vec<_> = slowed.collect();
+    let slowed: Vec<_> = all.iter().filter(|it| is_slowed(it)).collect();
     let worst = worst(&slowed)?;
     let breaker = &worst.budget.breaker;
     let who = match slowed.len() as u64 {
