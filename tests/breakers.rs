@@ -116,6 +116,7 @@ const fn signal(verdict: Verdict) -> Signal {
         named: None,
         percentage_permille: None,
         remaining: None,
+        charged_units: None,
     }
 }
 
