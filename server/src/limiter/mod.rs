@@ -155,11 +155,11 @@ impl Limiter {
     /// Which workload a call belongs to: the raw path after the upstream's name, without its
     /// query. `None`: no limits apply.
     #[must_use]
-    pub fn workload_of(&self, _method: &http::Method, path: &str) -> Option<WorkloadIndex> {
+    pub fn workload_of(&self, method: &http::Method, path: &str) -> Option<WorkloadIndex> {
         self.inner
             .workloads
             .iter()
-            .position(|workload| workload.claims(path))
+            .position(|workload| workload.claims(method.as_str(), path))
     }
 
     /// Waits until the call may go, at most `hold` (wall time). Dropping the future leaves no
