@@ -17,6 +17,7 @@ mod permit_id;
 mod record;
 mod restore;
 mod tally;
+mod user;
 mod view;
 
 use std::{
@@ -33,6 +34,7 @@ pub use outside::Owner;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use spillway::{BlockedBy, NotRenewed};
+pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
 
 use self::core::{Asked, Core, Delivery, Outcome, Stop};
