@@ -49,21 +49,25 @@ fn of_owner(method: &str, rest: &[&str]) -> Option<Preset> {
     }
 }
 
+/// Resources behind which a file or a site may be named by its own path.
+const NAMED_BY_PATH: [&str; 4] = ["drive", "drives", "shares", "sites"];
+
 /// The names and ids of a path in lower case, without its version. What stands between colons
 /// is a file's or a site's own path and left out: `root:/a/b.txt:/content`.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments = Vec::new();
-    let mut named_by_path = false;
+    let (mut has_paths, mut within) = (false, false);
     let all = path.split('/').filter(|segment| !segment.is_empty());
     for (n, segment) in all.enumerate() {
         if n == 0 && is_version(segment) {
             continue;
         }
         let plain = without_colon(segment);
-        if !named_by_path {
+        if !within {
             push(&mut segments, plain.unwrap_or(segment));
         }
-        named_by_path ^= plain.is_some();
+        has_paths |= NAMED_BY_PATH.contains(&segment);
+        within ^= has_paths && plain.is_some();
     }
     segments
 }

@@ -17,6 +17,7 @@ fn each_call_of_graph_is_claimed_by_the_one_preset_of_its_service() {
         ),
         ("GET", "/v1.0/groups/g/sites/s/onenote/pages", Some(OneNote)),
         ("GET", "/me/onenote/pages", Some(OneNote)),
+        ("GET", "/v1.0/users/a:/onenote/pages", Some(OneNote)),
         ("GET", "/v1.0/me/drive/root:/onenotes.txt", Some(SharePoint)),
         (
             "GET",
