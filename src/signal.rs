@@ -69,6 +69,8 @@ pub struct Signal {
     pub remaining: Option<Remaining>,
     /// What the call has cost in the upstream's own count, 1 to 1,000: `x-ms-resource-unit`.
     pub charged_units: Option<u32>,
+    /// Whether the upstream did not know the caller (401): the call cost its user nothing.
+    pub unauthorized: bool,
 }
 
 /// What happened to a call.
@@ -143,8 +145,11 @@ pub fn read(answer: &Answer<'_>) -> Signal {
         percentage_permille: quota::percentage_permille(answer),
         remaining: quota::remaining(answer),
         charged_units: quota::charged_units(answer),
+        unauthorized: answer.status == UNAUTHORIZED,
     }
 }
+
+const UNAUTHORIZED: u16 = 401;
 
 fn verdict(answer: &Answer<'_>) -> Verdict {
     let code = (answer.status >= ERROR_STATUS_MIN)

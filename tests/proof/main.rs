@@ -80,6 +80,7 @@ fn signal() -> impl Strategy<Value = Signal> {
                 percentage_permille,
                 remaining: None,
                 charged_units: None,
+                unauthorized: false,
             },
         )
 }

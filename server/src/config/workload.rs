@@ -42,6 +42,14 @@ impl Workload {
         }
     }
 
+    /// The layer that the upstream's own count of what is left speaks of, if it tells one.
+    pub fn remaining_is_of(&self) -> Option<(Scope, Dimension)> {
+        match &self.claims {
+            Claims::Preset(preset) => preset.remaining_is_of(),
+            Claims::Paths(_) | Claims::Global => None,
+        }
+    }
+
     /// What a call that belongs to it costs, at least 1.
     pub fn weight(&self, method: &str, path: &str, query: &str) -> u32 {
         match &self.claims {

@@ -148,6 +148,7 @@ fn generic(busy: &Busy) -> Value {
         BlockedBy::Soft { scope } => problem
             .with("blocked_by", breaker(scope))
             .with("reason", "soft"),
+        BlockedBy::Paused => problem.with("reason", "paused"),
         BlockedBy::Queue => problem.with("reason", "queue"),
     }
     .to_json()

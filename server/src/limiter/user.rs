@@ -127,7 +127,7 @@ impl Inner {
         };
         let (foreground, background) = (queue(Lane::Foreground), queue(Lane::Background));
         let leases = core.engine.leases().filter(|lease| who.makes(&lease.call));
-        let leases: Vec<_> = leases.cloned().collect();
+        let leases: Vec<_> = leases.collect();
         drop(core);
         let lingering = lingering(&budgets);
         UserState {
