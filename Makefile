@@ -24,8 +24,11 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 	@$(with) scripts/test
 
 .PHONY: bench
-bench: setup ## Measure the engine against its peers, in one run
+bench: setup ## Measure the engine against its peers, and the whole against other clients
 	@$(with) cargo bench --package spillway --bench '*'
+	@echo "bench: building the server (minutes the first time)"
+	@$(with) cargo build --package spillway-server
+	@SPILLWAY_BIN="$(target)/debug/spillway" benches/spiral/bench
 
 .PHONY: lint
 lint: setup ## Check formatting and lints alone

@@ -1,9 +1,9 @@
 /**
  * One process of a contender: reads pages until all are done or lost.
  *
- * Its standard input has two lines: the job in JSON (see `#job` in run.mjs), and how many milliseconds ago the run began,
- * upon which it begins. It writes a line for each page, `{"page": 7, "done": true, "at_ms": 1234}`, then `{"calls": …}`. All
- * its times are its own clock's, which may run faster than the wall's without its knowing (time.mjs).
+ * Its standard input has two lines: the job in JSON (see `#job` in run.mjs), and how many milliseconds ago the run
+ * began, upon which it begins. It writes a line for each page, `{"page": 7, "done": true, "at_ms": 1234}`, then
+ * `{"calls": …}`. All its times are its own clock's, which may run faster than the wall's (time.mjs).
  */
 import { createInterface } from 'node:readline';
 import { bottleneck } from './contenders/bottleneck.mjs';

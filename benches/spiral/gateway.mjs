@@ -49,8 +49,8 @@ export class Gateway {
   }
 
   /**
-   * Starts it as a supervisor does, again where it fails: what it allows its database to take is a quarter of a second of
-   * the wall's in fast time, which a busy machine may need for something else.
+   * Starts it as a supervisor does, again where it fails: what it allows its database to take is half a second of the
+   * wall's in fast time, which a busy machine may need for something else.
    */
   async #run() {
     for (let attempt = 1; ; attempt += 1) {

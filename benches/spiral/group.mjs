@@ -7,6 +7,9 @@ import { Upstream } from './upstream.mjs';
 /** How much later than the one before it a run begins, so that they do not all call in the same moment. */
 const STAGGER_MS = 200_000;
 
+/** The name of the gateway that is restarted (variants.mjs). */
+const RESTARTED = 'restarted';
+
 /**
  * Runs all variants at the same time, each with an upstream of its own.
  *
@@ -16,29 +19,38 @@ const STAGGER_MS = 200_000;
  */
 export async function runAll({ program, paths, scale }, variants, ended) {
   const time = new FastTime(scale);
-  const starting = variants.map(async (variant, n) => {
-    const upstream = await Upstream.start(program, { ...variant, scale });
-    return { variant, upstream, name: `upstream-${n}`, whole: variant.limits.hour === 400 };
-  });
-  const stages = await Promise.all(starting);
+  const stages = await Promise.all(variants.map((variant, n) => prepare(program, scale, variant, n)));
   const gateways = await startGateways(program, time, stages);
-  const running = stages.map(async ({ variant, upstream, name }, n) => {
+  const runs = stages.map(({ variant, upstream, name }) => {
     const gateway = gateways.get(variant.gateway);
-    const run = new Run(variant, { time, upstream, paths }, gateway ? `${gateway.base_url}/${name}` : upstream.base_url);
-    // Those whose gateway is restarted under them begin together, so that it meets all at the same point.
-    if (variant.gateway !== 'restarted') await time.sleep(n * STAGGER_MS);
-    const restarts = gateway ? undefined : restart(time, variant.restarts, run);
-    const result = await run.score();
-    await restarts;
+    const base_url = gateway ? `${gateway.base_url}/${name}` : upstream.base_url;
+    return new Run(variant, { time, upstream, paths }, base_url);
+  });
+  const running = runs.map(async (run, n) => {
+    const result = await perform(run, n * STAGGER_MS);
     ended(result);
-    await upstream.stop();
     return result;
   });
-  const restarted = gateways.get('restarted');
-  if (restarted) await restart(time, stages.find(({ variant }) => variant.gateway === 'restarted').variant.restarts, restarted);
+  await restartShared(runs, gateways.get(RESTARTED));
   const results = await Promise.all(running);
   await Promise.all([...gateways.values()].map((gateway) => gateway.stop()));
   return results;
+}
+
+async function prepare(program, scale, variant, n) {
+  const upstream = await Upstream.start(program, { ...variant, scale });
+  return { variant, upstream, name: `upstream-${n}`, whole: variant.limits.hour === 400 };
+}
+
+async function perform(run, delay_ms) {
+  const { variant, upstream, time } = run;
+  // Those whose gateway is restarted under them begin together, so that it meets all at the same point.
+  if (variant.gateway !== RESTARTED) await time.sleep(delay_ms);
+  const restarts = variant.gateway ? undefined : restart([run], run);
+  const result = await run.score();
+  await restarts;
+  await upstream.stop();
+  return result;
 }
 
 async function startGateways(program, time, stages) {
@@ -51,10 +63,18 @@ async function startGateways(program, time, stages) {
   return new Map(await Promise.all(starting));
 }
 
-/** Restarts a gateway, or a contender where there is none, at the times given, counted from now. */
-async function restart(time, restarts, what) {
+/** Restarts the gateway that all runs with restarts share. */
+async function restartShared(runs, gateway) {
+  const behind = runs.filter(({ variant }) => variant.gateway === RESTARTED);
+  if (gateway) await restart(behind, gateway);
+}
+
+/** Restarts a gateway, or a contender where there is none, at the times that the runs ask for. */
+async function restart(runs, what) {
+  await Promise.all(runs.map(({ begun }) => begun));
+  const [{ variant, time }] = runs;
   const began_ms = time.now();
-  for (const { at_ms, signal } of restarts) {
+  for (const { at_ms, signal } of variant.restarts) {
     await time.sleep(began_ms + at_ms - time.now());
     await what.restart(signal);
   }

@@ -20,7 +20,8 @@ export class Child {
     this.name = `${command} ${args[0]}`;
     this.process = spawn(command, args, { env: { ...process.env, ...environment } });
     running.add(this.process);
-    this.ended = once(this.process, 'exit').finally(() => running.delete(this.process));
+    // Not at its exit: what it wrote last is heard first.
+    this.ended = once(this.process, 'close').finally(() => running.delete(this.process));
     this.#lines = createInterface({ input: this.process.stdout });
     // Only the end: a server that logs much must not fill the memory.
     this.process.stderr.on('data', (text) => (this.#errors = (this.#errors + text).slice(-4_000)));
@@ -56,7 +57,7 @@ export async function freePort() {
   return port;
 }
 
-/** Resolves when `ready` does not fail any more; fails when the child ends first, or takes longer than `patience_ms`. */
+/** Resolves when `ready` says so; fails when the child ends first, or takes longer than `patience_ms`. */
 export async function untilReady(child, ready, patience_ms = 30_000) {
   const until = performance.now() + patience_ms;
   for (;;) {

@@ -3,24 +3,27 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
+/** What a call takes at least: `spillway simulate` draws from 300 ms to 900 ms. */
+const CALL_MS_MIN = 300;
+
 /**
- * When each page can be read at the earliest, if no window of any phase may hold more than its limit: page n waits for
- * its arrival, for page n - minute's instant to be a minute ago, and for page n - hour's to be an hour ago.
- *
- * Calls take no time here and concurrency does not limit them, so that nobody can be faster.
+ * When each page can be there at the earliest, if no window of any phase may hold more than its limit: page n is asked
+ * for when it has arrived, page n - minute was asked for a minute ago, page n - hour an hour ago, and page
+ * n - concurrent is there. Every call is as short as any, so that nobody can be faster.
  *
  * @param {number[]} arrivals_ms ascending
- * @param {{minute: number, hour: number}} limits calls in any window
+ * @param {{minute: number, hour: number, concurrent: number}} limits calls in any window, and at once
  * @returns {number[]} instants in milliseconds
  */
 export function earliest(arrivals_ms, limits) {
-  const at = [];
+  const asked = [];
+  const after = (n, ms) => (n < 0 ? 0 : asked[n] + ms);
   for (const [n, arrives] of arrivals_ms.entries()) {
-    const minute = n < limits.minute ? 0 : at[n - limits.minute] + MINUTE_MS;
-    const hour = n < limits.hour ? 0 : at[n - limits.hour] + HOUR_MS;
-    at.push(Math.max(arrives, minute, hour));
+    const minute = after(n - limits.minute, MINUTE_MS);
+    const hour = after(n - limits.hour, HOUR_MS);
+    asked.push(Math.max(arrives, minute, hour, after(n - limits.concurrent, CALL_MS_MIN)));
   }
-  return at;
+  return asked.map((at) => at + CALL_MS_MIN);
 }
 
 /**

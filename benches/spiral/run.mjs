@@ -6,9 +6,13 @@ import { AUTHORIZATION } from './upstream.mjs';
 
 const CONTENDER = fileURLToPath(new URL('contender.mjs', import.meta.url));
 
+/** What is published for one user of one app: what contenders are told, whatever share of it they may use. */
+const PUBLISHED = { minute: 120, hour: 400, concurrent: 5 };
+
 export class Run {
   #children = [];
   #settled = new Map();
+  #begin;
   #end;
   #fail;
 
@@ -22,16 +26,18 @@ export class Run {
     this.pages = variant.bursts.flatMap(({ at_ms, pages }) => Array(pages).fill(at_ms));
     this.pages = this.pages.map((arrives_ms, number) => ({ number, arrives_ms, path: paths[number % paths.length] }));
     this.calls = { sent: 0, throttled: 0, broken: 0 };
+    this.begun = new Promise((resolve) => (this.#begin = resolve));
     this.over = new Promise((resolve, reject) => ([this.#end, this.#fail] = [resolve, reject]));
   }
 
   /** Runs to its end, or to where it is stopped, and says what came of it. */
   async score() {
     const { processes, stop_after_ms } = this.variant;
-    const shares = Array.from({ length: processes }, (_, n) => this.pages.filter(({ number }) => number % processes === n));
-    await Promise.all(shares.map((pages) => this.#spawn(pages)));
+    const part = (n) => this.pages.filter(({ number }) => number % processes === n);
+    await Promise.all(Array.from({ length: processes }, (_, n) => this.#spawn(part(n))));
     this.began_ms = this.time.now();
     this.#children.forEach((child) => this.#go(child));
+    this.#begin();
     await Promise.race([this.over, this.time.sleep(stop_after_ms)]);
     this.stopped = true;
     const stopped_ms = this.time.now() - this.began_ms;
@@ -59,22 +65,23 @@ export class Run {
     child.write(`${this.time.now() - this.began_ms}\n`);
   }
 
-  /** What a contender is told; its limits are the published ones, whatever share it may use. */
+  /** What a contender is told. */
   #job(pages) {
     const { contender, headers } = this.variant;
     return {
       contender,
       base_url: this.base_url,
       headers: { authorization: AUTHORIZATION, ...headers },
-      limits: { minute: 120, hour: 400, concurrent: 5 },
+      limits: PUBLISHED,
       pages,
     };
   }
 
   /** Whoever ends by itself has to be through with its pages. */
   #ended(child) {
+    if (this.stopped || !this.#children.includes(child)) return;
     const left = child.pages.some(({ number }) => !this.#settled.has(number));
-    if (left && this.#children.includes(child) && !this.stopped) this.#fail(new Error(`a contender ended: ${child.errors}`));
+    if (left) this.#fail(new Error(`a contender ended early: ${child.errors}`));
   }
 
   #hear(line, ready) {
@@ -86,8 +93,8 @@ export class Run {
   }
 
   /**
-   * Ends the contender's processes with a signal and starts them anew. Their queues are remembered, as a job's is in its
-   * database; what their limiters counted is not.
+   * Ends the contender's processes with a signal and starts them anew. Their queues are remembered, as a job's is in
+   * its database; what their limiters counted is not.
    */
   async restart(signal) {
     const ended = this.#children.splice(0);
@@ -110,7 +117,8 @@ export class Run {
       lost: lines.filter((line) => line && !line.done).length,
       sent: stats.arrived,
       rejected: stats.rejected,
-      peaks: user?.layers.map(({ peak }) => peak) ?? [],
+      peaks: user.layers.map(({ peak }) => peak),
+      enforced_hour: user.layers[1].limit,
       calls: this.calls,
       stopped_ms,
       ...compare(this.pages, done_ms, this.variant.limits),

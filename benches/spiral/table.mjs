@@ -10,7 +10,7 @@ const NAMES = {
 
 const COLUMNS = ['client', 'windows', 'pages read', 'calls sent', 'rejected', 'most in an hour', 'time', '× minimum'];
 
-/** A table of results; `heading` goes over the first column's second part where there are events. */
+/** A table of results, a row for each. */
 export function table(results) {
   const rows = results.map(row);
   const rule = COLUMNS.map((_, n) => (n < 2 ? '---' : '--:'));
@@ -23,18 +23,29 @@ export function line(result) {
 }
 
 function row(result) {
-  const { variant, done, lost, pages, sent, rejected, peaks } = result;
+  const { variant, sent, rejected } = result;
   const { windows, rejected: counted, event, contender } = variant;
   return [
     event ? `${event}: ${NAMES[contender]}` : NAMES[contender],
     counted === 'count' ? windows : `${windows}, lenient`,
-    `${number(done)}${lost > 0 ? `, ${number(lost)} lost` : ''}${done + lost < pages ? `, ${number(pages - done - lost)} waiting` : ''}`,
+    pagesOf(result),
     number(sent),
     number(rejected),
-    `${number(peaks[1])} of ${variant.limits.hour}`,
+    `${peak(result)} of ${variant.limits.hour}`,
     time(result),
     over(result),
   ];
+}
+
+function pagesOf({ pages, done, lost }) {
+  const others = { lost, waiting: pages - done - lost };
+  const named = Object.entries(others).filter(([, count]) => count > 0);
+  return [number(done), ...named.map(([what, count]) => `${number(count)} ${what}`)].join(', ');
+}
+
+/** The most calls in any hour; the lookalike's referee stops counting at four times what it enforces. */
+function peak({ peaks: [, hour], enforced_hour }) {
+  return `${hour >= 4 * enforced_hour ? '≥ ' : ''}${number(hour)}`;
 }
 
 function time({ took_ms, stopped_ms, done, lost, pages }) {
