@@ -26,12 +26,12 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Call, Grant, Instant, Lane, Refusal, Signal, Ticket, Trip};
+use spillway::{Call, Grant, Instant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::{Notify, oneshot};
 
 pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
-pub use operate::NotDone;
+pub use operate::{NotDone, Pause};
 pub use outside::Owner;
 pub use permit::Permit;
 pub use permit_id::PermitId;
@@ -254,11 +254,13 @@ impl Inner {
 
     /// Upstreams speak of wall time.
     fn in_engine_time(&self, signal: &Signal) -> Signal {
-        let retry_after_ms = signal
-            .retry_after_ms
-            .map(|ms| self.clock.engine_ms(Duration::from_millis(ms)));
+        let engine_ms = |ms| self.clock.engine_ms(Duration::from_millis(ms));
         Signal {
-            retry_after_ms,
+            retry_after_ms: signal.retry_after_ms.map(engine_ms),
+            remaining: signal.remaining.map(|remaining| Remaining {
+                reset_ms: remaining.reset_ms.map(engine_ms),
+                ..remaining
+            }),
             ..*signal
         }
     }
