@@ -29,7 +29,9 @@ export async function meters(page: Page): Promise<Meters> {
 
 /** What the page has to show of a state: the app, and the user who is closest to a limit. */
 export function expected(state: State): Meters {
-  const budgets = state.upstreams.flatMap((upstream) => upstream.workloads.flatMap((it) => it.budgets));
+  // Limits of the upstream's own are shown only in trouble.
+  const workloads = state.upstreams.flatMap((upstream) => upstream.workloads.filter((it) => it.name !== '_global'));
+  const budgets = workloads.flatMap((it) => it.budgets);
   const shown = [budgets.find((it) => it.scope === 'app'), budgets.find((it) => it.scope === 'user')];
   const entries = shown.filter((it) => it !== undefined).flatMap((budget) =>
     budget.layers.map((layer) => [`${owner(budget)}: ${name(layer)}`, meter(layer)] as const),
