@@ -21,10 +21,15 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) async fn new() -> Self {
+        Self::with("").await
+    }
+
+    /// One whose server is set up like this.
+    pub(super) async fn with(server: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
         let text = format!(
-            "[server]\ndatabase_url = 'sqlite://{path}/spillway.db'\nstate_dir = '{path}'\n\
+            "[server]\ndatabase_url = 'sqlite://{path}/spillway.db'\nstate_dir = '{path}'\n{server}\n\
              [upstreams.graph]\nbase_url = 'http://127.0.0.1:9/'\npresets = ['onenote']\n"
         );
         let config = Config::parse(&text).unwrap();
@@ -38,7 +43,12 @@ impl Place {
 
     /// Limiters as they start. Their clock stands still but for [`advance`].
     pub(super) async fn open(&self, recovery: Recovery) -> Limiters {
-        let limiters = Limiters::open(&self.config, &self.store, recovery, 1)
+        self.open_in(shards::SHARDS, recovery).await
+    }
+
+    /// The same with so many shards.
+    pub(super) async fn open_in(&self, shards: usize, recovery: Recovery) -> Limiters {
+        let limiters = Limiters::open_in(shards, &self.config, &self.store, recovery, 1)
             .await
             .unwrap();
         pause();
@@ -267,7 +277,7 @@ async fn who_stops_waiting_leaves_no_trace() {
 async fn nothing_is_granted_that_cannot_be_written_down() {
     let place = Place::new().await;
     let limiters = place.open(Recovery::AssumeFull).await;
-    limiters.all()[0].inner.lock().journal = journal::Journal::closed();
+    limiters.all()[0].inner.close_journal();
     assert_eq!(limiters.ready(), Err(Refused::Storage));
     assert!(matches!(
         ask(&limiters, "ana", NO_HOLD).await,

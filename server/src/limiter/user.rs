@@ -114,7 +114,7 @@ impl Who<'_> {
 impl Inner {
     fn user(&self, who: &Who<'_>) -> UserState {
         let clock = &self.clock;
-        let mut core = self.lock();
+        let mut core = self.shards.lock(self.shards.of(who.app));
         let now = clock.now();
         // Widest first, as everywhere.
         let scopes = Scope::ALL.into_iter().rev();

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use spillway::{
-    BreakerView, BudgetView, Cursor, Engine, Instant, Key, Lane, LayerView, Reason, Scope, Status,
+    BreakerView, BudgetView, Cursor, Instant, Key, Lane, LayerView, Reason, Scope, Status,
     WorkloadView,
 };
 use spillway_app::live;
 
 use super::core::unix_s;
+use super::tally::Tally;
 use super::{Inner, Limiter, Limiters};
 use crate::clock::Clock;
 
@@ -78,17 +79,15 @@ impl Inner {
 
     fn view(&self, workload: usize, cursor: Option<&Cursor>, users_max: usize) -> live::Workload {
         let clock = &self.clock;
-        let mut core = self.lock();
         let now = clock.now();
-        let mut view = core.engine.view(now, workload, cursor, users_max);
+        let (mut view, mut tally) = self.joined(now, workload, cursor, users_max);
         if view.full_until.is_some() && view.shared.is_empty() {
             // What was lost is unknown, but not that the app's budget counts as full.
-            view.shared
-                .extend(core.engine.budget_view(now, &self.app_key(workload)));
+            let app = self.budget_view(now, &self.app_key(workload));
+            view.shared.extend(app);
         }
-        let stopping = stopping(&mut core.engine, now, &view);
+        let stopping = self.stopping(now, &view);
         view.shared.extend(stopping);
-        let tally = &mut core.tallies[workload];
         let lane = |lane| live::Lane {
             waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
             waiting_ms_max: view
@@ -106,7 +105,6 @@ impl Inner {
             background: lane(Lane::Background),
         };
         let recent = tally.recent(unix_s(clock));
-        drop(core);
         live::Workload {
             name: self.workloads[workload].name.clone(),
             lanes,
@@ -123,26 +121,46 @@ impl Inner {
                 .collect(),
         }
     }
-}
-
-/// Budgets of apps and tenants that stop or slow down a user in the view, and are not in it
-/// themselves because others are closer to a limit.
-fn stopping(engine: &mut Engine, now: Instant, view: &WorkloadView) -> Vec<BudgetView> {
-    if view.shared.len() >= view.shared_total {
-        return Vec::new();
+    /// What all shards' engines show together, and what became of their calls.
+    fn joined(
+        &self,
+        now: Instant,
+        workload: usize,
+        cursor: Option<&Cursor>,
+        users_max: usize,
+    ) -> (WorkloadView, Tally) {
+        let (mut views, mut tally) = (Vec::new(), Tally::default());
+        for mut core in self.shards.each() {
+            views.push(core.engine.view(now, workload, cursor, users_max));
+            tally.add(&core.tallies[workload]);
+        }
+        (WorkloadView::joined(views, users_max), tally)
     }
-    let wider = [Scope::Tenant, Scope::App];
-    let keys = view
-        .users
-        .iter()
-        .flat_map(|user| wider.map(|scope| widened(&user.key, scope)));
-    let keys: BTreeSet<_> = keys.collect();
-    let shown = |key: &Key| view.shared.iter().any(|budget| budget.key == *key);
-    keys.iter()
-        .filter(|key| !shown(key))
-        .filter_map(|key| engine.budget_view(now, key))
-        .filter(|budget| budget.breaker.status != Status::Closed)
-        .collect()
+
+    fn budget_view(&self, now: Instant, key: &Key) -> Option<BudgetView> {
+        let mut core = self.shards.lock(self.shards.of(&key.app));
+        core.engine.budget_view(now, key)
+    }
+
+    /// Budgets of apps and tenants that stop or slow down a user in the view, and are not in
+    /// it themselves because others are closer to a limit.
+    fn stopping(&self, now: Instant, view: &WorkloadView) -> Vec<BudgetView> {
+        if view.shared.len() >= view.shared_total {
+            return Vec::new();
+        }
+        let wider = [Scope::Tenant, Scope::App];
+        let keys = view
+            .users
+            .iter()
+            .flat_map(|user| wider.map(|scope| widened(&user.key, scope)));
+        let keys: BTreeSet<_> = keys.collect();
+        let shown = |key: &Key| view.shared.iter().any(|budget| budget.key == *key);
+        keys.iter()
+            .filter(|key| !shown(key))
+            .filter_map(|key| self.budget_view(now, key))
+            .filter(|budget| budget.breaker.status != Status::Closed)
+            .collect()
+    }
 }
 
 /// The key of a wider scope that a user's calls are charged to as well.
