@@ -1,54 +1,49 @@
 //! What surrounds every page: the name, and the ways to the pages that exist.
 
-use leptos::either::Either;
+use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::overview::{Icon, Overview, Sign};
-use crate::pages::{self, Page};
+use crate::pages::{OVERVIEW_PATH, Page};
+use crate::user::User;
 
-/// The dashboard. Expects a [`crate::SharedBackend`] in the context while it is rendered
-/// on the server, and shows nothing live without one.
+/// The dashboard. Expects a [`crate::SharedBackend`] and what was [`crate::Asked`] for in
+/// the context while it is rendered on the server.
 #[component]
 pub fn App() -> impl IntoView {
-    pages::register();
-    Feed::provide().start();
-    let asked = Page::asked();
-    let page = match asked {
-        Some(Page::Overview) => Either::Left(view! { <Overview/> }),
-        None => Either::Right(view! { <NoPage/> }),
+    let feed = Feed::provide();
+    feed.start();
+    let page = match feed.page {
+        Page::Overview => EitherOf3::A(view! { <Overview/> }),
+        Page::User => EitherOf3::B(view! { <User/> }),
+        Page::Nowhere => EitherOf3::C(view! { <NoPage/> }),
     };
     view! {
         <a class="skip" href="#content">"Skip to the values"</a>
-        <Rail asked=asked/>
+        <Rail page=feed.page/>
         <main id="content">{page}</main>
     }
     .erase()
 }
 
 #[component]
-fn Rail(asked: Option<Page>) -> impl IntoView {
-    let link = |page: Page| {
-        let icon = match page {
-            Page::Overview => Icon::Home,
-        };
-        view! {
-            <a href=page.path() aria-current=(asked == Some(page)).then_some("page")>
-                <Sign icon=Signal::stored(icon)/>
-                {page.title()}
-            </a>
-        }
-    };
+fn Rail(page: Page) -> impl IntoView {
     view! {
         <aside>
-            <a class="brand" href="/">
+            <a class="brand" href=OVERVIEW_PATH>
                 <svg viewBox="0 0 32 32" aria-hidden="true">
                     <path d="M4 6h24M4 6v20M28 6v20M4 15c4-4 8 4 12 0s8 4 12 0M4 22c4-4 8 4 12 0s8 4 12 0"></path>
                 </svg>
                 "Spillway"
             </a>
-            <nav aria-label="Pages">{Page::ALL.map(link).collect_view()}</nav>
+            <nav aria-label="Pages">
+                <a href=OVERVIEW_PATH aria-current=(page == Page::Overview).then_some("page")>
+                    <Sign icon=Signal::stored(Icon::Home)/>
+                    "Overview"
+                </a>
+            </nav>
             <footer>{concat!("Spillway ", env!("CARGO_PKG_VERSION"))}</footer>
         </aside>
     }

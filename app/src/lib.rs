@@ -28,9 +28,10 @@ mod pages;
 mod shell;
 mod status;
 mod time;
+mod user;
 
 #[cfg(feature = "ssr")]
-pub use backend::{Backend, SharedBackend};
+pub use backend::{Asked, Backend, SharedBackend};
 pub use frame::App;
 #[cfg(feature = "ssr")]
 pub use shell::{content_security_policy, shell};

@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 pub use breaker::{Breaker, BreakerReason, BreakerState};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
-#[cfg(feature = "hydrate")]
-pub(crate) use read::parse;
 #[cfg(any(feature = "hydrate", test))]
-pub(crate) use read::{Json, Read, member, structs};
+pub(crate) use read::{Json, Read, member};
+#[cfg(feature = "hydrate")]
+pub(crate) use read::{parse, structs};
 pub use user::{LaneName, Lease, Queue, UserState};
 
 /// Everything the overview shows, as of one instant.

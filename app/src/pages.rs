@@ -1,103 +1,94 @@
-//! The pages there are, and which one was asked for.
+//! The pages there are, and their addresses.
 //!
 //! There is no router in the browser: links load the next page from the server, which
 //! renders it with values that are new. That keeps the module at half its size, and
-//! pages work alike with and without JavaScript.
+//! pages work alike with and without JavaScript. The server alone reads addresses; the
+//! page that it served says which one it is.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+
+use crate::live::BudgetKey;
 
 /// A page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Page {
     /// `/`
     Overview,
+    /// `/users/{upstream}/{workload}?app=&tenant=&user=`
+    User,
+    /// Anywhere else.
+    #[default]
+    Nowhere,
 }
 
-impl Page {
-    /// All pages, in the order of the rail.
-    pub const ALL: [Self; 1] = [Self::Overview];
+/// Where the overview is.
+pub const OVERVIEW_PATH: &str = "/";
 
-    /// Where it is.
-    #[must_use]
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Overview => "/",
+/// What stays as it is in an address: RFC 3986's unreserved characters.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Where the pages of a workload's users are.
+#[must_use]
+pub fn workload_path(upstream: &str, workload: &str) -> String {
+    ["/users/", &escaped(upstream), "/", &escaped(workload)].concat()
+}
+
+/// Which user it is, in the address of its page.
+#[must_use]
+pub fn user_query(user: &BudgetKey) -> String {
+    let mut query = ["?user=", &escaped(&user.user), "&app=", &escaped(&user.app)].concat();
+    if !user.tenant.is_empty() {
+        query += "&tenant=";
+        query += &escaped(&user.tenant);
+    }
+    query
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+#[cfg(feature = "hydrate")]
+impl crate::live::Read for Page {
+    fn read(json: &impl crate::live::Json) -> Option<Self> {
+        match json.text()?.as_str() {
+            "overview" => Some(Self::Overview),
+            "user" => Some(Self::User),
+            _ => Some(Self::Nowhere),
         }
     }
-
-    /// Its title.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-        }
-    }
-
-    /// The page at a path.
-    #[must_use]
-    pub fn at(path: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|page| page.path() == path)
-    }
-
-    /// The page that was asked for.
-    #[cfg(feature = "ssr")]
-    #[must_use]
-    pub fn asked() -> Option<Self> {
-        use leptos::prelude::use_context;
-        use leptos_router::location::RequestUrl;
-        let url = use_context::<RequestUrl>().unwrap_or_default();
-        Self::at(url.parse().ok()?.path())
-    }
-
-    /// The page that was asked for.
-    #[cfg(not(feature = "ssr"))]
-    #[must_use]
-    pub fn asked() -> Option<Self> {
-        let path = leptos::prelude::window().location().pathname();
-        Self::at(&path.unwrap_or_default())
-    }
 }
-
-/// Tells the server which paths have pages, while it makes its list of them.
-#[cfg(feature = "ssr")]
-pub fn register() {
-    use leptos_router::{Method, PathSegment, RouteList, RouteListing, SsrMode};
-    if RouteList::is_generating() {
-        let listing = |page: Page| {
-            let path = [PathSegment::Static(page.path().into())];
-            RouteListing::new(path, SsrMode::default(), [Method::Get], [])
-        };
-        let listings: Vec<_> = Page::ALL.into_iter().map(listing).collect();
-        RouteList::register(listings.into());
-    }
-}
-
-/// Only the server has such a list.
-#[cfg(not(feature = "ssr"))]
-pub fn register() {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::Scope;
 
     #[test]
-    fn pages_are_found_by_their_path() {
-        assert_eq!(Page::at("/"), Some(Page::Overview));
-        assert_eq!(Page::at("/nothing"), None);
-        assert_eq!(Page::at(""), None);
-    }
-
-    #[cfg(feature = "ssr")]
-    #[test]
-    fn the_server_finds_the_page_whatever_is_asked_of_it() {
-        use leptos::prelude::{Owner, provide_context};
-        use leptos_router::location::RequestUrl;
-        let asked = |url: &str| {
-            Owner::new_root(None).with(|| {
-                provide_context(RequestUrl::new(url));
-                Page::asked()
-            })
+    fn any_key_fits_into_an_address() {
+        let key = |tenant: &str, user: &str| BudgetKey {
+            scope: Scope::User,
+            app: "note-bridge".to_owned(),
+            tenant: tenant.to_owned(),
+            user: user.to_owned(),
         };
-        assert_eq!(asked("http://leptos.dev/?user=a"), Some(Page::Overview));
-        assert_eq!(asked("/"), Some(Page::Overview));
-        assert_eq!(asked("http://leptos.dev/nothing"), None);
+        assert_eq!(
+            user_query(&key("contoso", "ana@contoso.example")),
+            "?user=ana%40contoso.example&app=note-bridge&tenant=contoso"
+        );
+        assert_eq!(
+            user_query(&key("", "a&b=%41 /?#+\u{674e}")),
+            "?user=a%26b%3D%2541%20%2F%3F%23%2B%E6%9D%8E&app=note-bridge"
+        );
+        assert_eq!(
+            workload_path("graph", "one/note"),
+            "/users/graph/one%2Fnote"
+        );
     }
 }

@@ -4,15 +4,19 @@ use leptos::config::LeptosOptions;
 use leptos::hydration::{AutoReload, HydrationScripts};
 use leptos::prelude::*;
 
-use crate::App;
-use crate::pages::Page;
+use crate::overview::name;
+use crate::{App, Asked};
 
 /// How often a page without JavaScript asks again.
 const REFRESH_SECONDS: &str = "5";
 
 /// The document.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
-    let title = Page::asked().map_or("No such page", Page::title);
+    let title = match use_context() {
+        Some(Asked::Overview) => "Overview".to_owned(),
+        Some(Asked::User(user)) => name::in_words(&user.user),
+        None => "No such page".to_owned(),
+    };
     let title = format!("{title} · Spillway");
     let style = format!("/{}/{}.css", options.site_pkg_dir, options.output_name);
     view! {

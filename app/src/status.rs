@@ -11,13 +11,13 @@ use crate::time::{Apart, At, InWords};
 #[component]
 pub fn Header(
     /// The page's title.
-    title: &'static str,
+    title: String,
 ) -> impl IntoView {
     let feed = Feed::expect();
-    let as_of = Signal::derive(move || feed.state.with(|state| state.as_of.clone()));
+    let as_of = Signal::derive(move || feed.shown.with(|it| it.state.as_of.clone()));
     view! {
         <header>
-            <h1>{title}</h1>
+            <h1><bdi>{title}</bdi></h1>
             <p class="as-of">"As of " <At at=as_of style=Apart/></p>
             <ConnectionState/>
             <PauseButton/>
@@ -74,9 +74,9 @@ fn PauseButton() -> impl IntoView {
 #[component]
 fn Notices() -> impl IntoView {
     let feed = Feed::expect();
-    let as_of = Signal::derive(move || feed.state.with(|state| state.as_of.clone()));
-    let started_at = Signal::derive(move || feed.state.with(|state| state.started_at.clone()));
-    let scale = Memo::new(move |_| feed.state.with(|state| state.time_scale));
+    let as_of = Signal::derive(move || feed.shown.with(|it| it.state.as_of.clone()));
+    let started_at = Signal::derive(move || feed.shown.with(|it| it.state.started_at.clone()));
+    let scale = Memo::new(move |_| feed.shown.with(|it| it.state.time_scale));
     let old = Memo::new(move |_| feed.freshness.get().is_old());
     let restarted = Memo::new(move |_| {
         feed.connection

@@ -38,7 +38,7 @@ export class Run {
     this.began_ms = this.time.now();
     this.#children.forEach((child) => this.#go(child));
     this.#begin();
-    await Promise.race([this.over, this.time.sleep(stop_after_ms)]);
+    await Promise.race([this.over, this.time.sleep(stop_after_ms, { ref: false })]);
     this.stopped = true;
     const stopped_ms = this.time.now() - this.began_ms;
     const stats = await this.upstream.stats();

@@ -10,11 +10,10 @@ const HALF = { minute: 60, hour: 200, concurrent: 2 };
 /** All 1,300 pages at once. */
 const AT_ONCE = [{ at_ms: 0, pages: 1_300 }];
 
-/** The same pages in three jobs. Each finds a program that was idle and whose clock is five minutes before the hour. */
+/** The same pages in two jobs. Each finds a program that was idle and whose clock is five minutes before the hour. */
 const BURSTS = [
-  { at_ms: 55 * MINUTE_MS, pages: 500 },
-  { at_ms: 235 * MINUTE_MS, pages: 400 },
-  { at_ms: 355 * MINUTE_MS, pages: 400 },
+  { at_ms: 55 * MINUTE_MS, pages: 650 },
+  { at_ms: 295 * MINUTE_MS, pages: 650 },
 ];
 
 /** Two deployments: one in mid-burst and without warning, one in an orderly way as the second hour begins. */
@@ -38,11 +37,15 @@ const variant = (contender, more) => ({
   ...more,
 });
 
+/** How much longer than the minimum Spillway may take. */
+const OVER_MAX = 1.02;
+
 /** A contender behind the gateway. Those that share one have upstreams of their own, and so nothing in common. */
 const behind = (contender, more) => ({
   ...variant(contender, { stop_after_ms: 10 * HOUR_MS }),
   gateway: 'steady',
   headers: { 'spillway-lane': 'background' },
+  over_max: OVER_MAX,
   ...more,
 });
 
@@ -51,19 +54,24 @@ const processes = (more) => ({ event: 'four processes', processes: 4, ...more })
 const restarts = (more) => ({ event: 'two restarts', restarts: RESTARTS, ...more });
 const half = (more) => ({ limits: HALF, ...more });
 
+/**
+ * For comparison only: a gateway that is killed keeps the slots of the calls that ran for two minutes, since they may
+ * still run upstream, which alone is a hundredth of a job of three hours.
+ */
+const compared = (more) => ({ over_max: Infinity, ...more });
+
 export const SPILLWAY = [
   behind('patient', restarts(half({ ...SLIDING, gateway: 'restarted' }))),
-  behind('patient', restarts({ ...SLIDING, gateway: 'restarted' })),
+  behind('patient', compared(restarts({ ...SLIDING, gateway: 'restarted' }))),
   behind('patient', bursts(half(SLIDING))),
   behind('patient', half(FIXED)),
   behind('patient', half(SLIDING)),
   behind('patient', half(LENIENT)),
   behind('patient', processes(half(SLIDING))),
-  behind('patient', bursts(SLIDING)),
-  behind('patient', processes(SLIDING)),
+  behind('patient', compared(bursts(SLIDING))),
+  behind('patient', compared(processes(SLIDING))),
   behind('patient', FIXED),
   behind('patient', SLIDING),
-  behind('spillway', FIXED),
   behind('spillway', SLIDING),
 ];
 

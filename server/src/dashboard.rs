@@ -3,23 +3,25 @@
 
 use std::{path::Path, sync::Arc};
 
+use any_spawner::Executor;
 use axum::{
     Router,
     body::Body,
-    extract::{Request, State},
+    extract::{Path as InPath, RawQuery, Request, State},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::any,
+    routing::{any, get},
 };
-use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use leptos::{
     config::LeptosOptions,
     context::{provide_context, use_context},
     nonce::use_nonce,
+    prelude::IntoAny,
 };
-use leptos_axum::{LeptosRoutes, ResponseOptions};
+use leptos_axum::ResponseOptions;
 use percent_encoding::percent_decode_str;
-use spillway_app::{App, Backend, content_security_policy, shell};
+use spillway_app::{Asked, Backend, content_security_policy, shell};
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
@@ -28,9 +30,6 @@ use crate::http::Problem;
 /// The names under which `make site` puts the scripts.
 const OUTPUT_NAME: &str = "spillway";
 const PKG_DIR: &str = "pkg";
-
-/// Where there will never be a page.
-const NO_PAGE_AT: &str = "/no-such-page";
 
 /// For answers that bring no policy of their own: they are no pages.
 const NO_PAGE: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
@@ -50,19 +49,14 @@ pub fn routes(backend: Arc<dyn Backend>, site_dir: &Path) -> Router {
         .site_root(site_dir.to_string_lossy())
         .site_pkg_dir(PKG_DIR)
         .build();
-    let pages = Pages { options, backend };
-    let context = pages.context();
-    let (listings, _) = leptos_axum::generate_route_list_with_exclusions_and_ssg_and_context(
-        App,
-        None,
-        context.clone(),
-    );
-    let render = pages.shell();
+    // Only the first call sets it; later ones find it set.
+    let _ = Executor::init_tokio();
     Router::new()
-        .leptos_routes_with_context(&pages, listings, context, render)
+        .route("/", get(overview))
+        .route("/users/{upstream}/{workload}", get(user))
         .route("/api", any(|| async { Problem::not_found() }))
         .fallback(file_or_no_page)
-        .with_state(pages)
+        .with_state(Pages { options, backend })
 }
 
 /// Says to browsers what the dashboard's answers may never be used for.
@@ -76,26 +70,49 @@ struct Pages {
     backend: Arc<dyn Backend>,
 }
 
-impl axum::extract::FromRef<Pages> for LeptosOptions {
-    fn from_ref(pages: &Pages) -> Self {
-        pages.options.clone()
+impl Pages {
+    /// Renders a page. Which one is decided by the routes alone: the request's own address
+    /// is not looked at again, so that nothing can read it in another way.
+    async fn render(&self, asked: Option<Asked>, request: Request) -> Response {
+        let (backend, options) = (Arc::clone(&self.backend), self.options.clone());
+        let context = move || {
+            provide_context(Arc::clone(&backend));
+            if let Some(asked) = asked.clone() {
+                provide_context(asked);
+            }
+            insert_page_headers();
+        };
+        let shell = move || shell(options.clone()).into_any();
+        leptos_axum::render_app_to_stream_with_context(context, shell)(request).await
+    }
+
+    /// The page that says that there is no such page.
+    async fn nowhere(&self, request: Request) -> Response {
+        let mut page = self.render(None, request).await;
+        *page.status_mut() = StatusCode::NOT_FOUND;
+        page
     }
 }
 
-impl Pages {
-    /// What every page finds in its context, and the headers that go with it.
-    fn context(&self) -> impl Fn() + Clone + Send + Sync + 'static {
-        let backend = Arc::clone(&self.backend);
-        move || {
-            provide_context(Arc::clone(&backend));
-            insert_page_headers();
-        }
-    }
+async fn overview(State(pages): State<Pages>, request: Request) -> Response {
+    pages.render(Some(Asked::Overview), request).await
+}
 
-    fn shell(&self) -> impl Fn() -> leptos::prelude::AnyView + Clone + Send + Sync + 'static {
-        use leptos::prelude::IntoAny;
-        let options = self.options.clone();
-        move || shell(options.clone()).into_any()
+/// The page of one user; of limits that there are, and of anybody.
+async fn user(
+    State(pages): State<Pages>,
+    InPath((upstream, workload)): InPath<(String, String)>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Response {
+    let query = query.unwrap_or_default();
+    match pages.backend.user(&upstream, &workload, &query) {
+        Some(user) => {
+            pages
+                .render(Some(Asked::User(Box::new(user))), request)
+                .await
+        }
+        None => pages.nowhere(request).await,
     }
 }
 
@@ -116,7 +133,9 @@ async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Respon
     }
     let (parts, _) = request.into_parts();
     if is_compressed(parts.uri.path()) {
-        return no_page(&pages, Request::from_parts(parts, Body::empty())).await;
+        return pages
+            .nowhere(Request::from_parts(parts, Body::empty()))
+            .await;
     }
     let for_file = Request::from_parts(parts.clone(), Body::empty());
     let files = ServeDir::new(pages.options.site_root.as_ref())
@@ -135,7 +154,11 @@ async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Respon
             );
             file
         }
-        _ => no_page(&pages, Request::from_parts(parts, Body::empty())).await,
+        _ => {
+            pages
+                .nowhere(Request::from_parts(parts, Body::empty()))
+                .await
+        }
     }
 }
 
@@ -144,16 +167,6 @@ async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Respon
 fn is_compressed(path: &str) -> bool {
     let path = percent_decode_str(path).collect::<Vec<_>>();
     path.ends_with(b".br") || path.ends_with(b".gz")
-}
-
-/// Rendered as of an address that has no page, whatever was asked for: an address with dot
-/// segments has none here, but the renderer would resolve them and find one.
-async fn no_page(pages: &Pages, mut request: Request) -> Response {
-    *request.uri_mut() = Uri::from_static(NO_PAGE_AT);
-    let render = leptos_axum::render_app_to_stream_with_context(pages.context(), pages.shell());
-    let mut page = render(request).await;
-    *page.status_mut() = StatusCode::NOT_FOUND;
-    page
 }
 
 async fn secure(request: Request, next: Next) -> Response {

@@ -14,11 +14,14 @@ use std::{
 };
 
 use axum::Router;
-use spillway_app::{Backend, live::State};
+use spillway_app::{
+    Backend,
+    live::{State, UserState},
+};
 use tokio::net::TcpListener;
 
 use crate::{
-    api::Api,
+    api::{self, Api},
     config::{self, Config, WebAddress},
     dashboard, gateway,
     gateway::GatewayState,
@@ -248,6 +251,7 @@ struct House {
 
 /// What the pages show.
 struct Shown {
+    limiters: Arc<Limiters>,
     publisher: Arc<Publisher>,
     gateway_url: String,
 }
@@ -255,6 +259,11 @@ struct Shown {
 impl Backend for Shown {
     fn state(&self) -> State {
         self.publisher.state()
+    }
+
+    fn user(&self, upstream: &str, workload: &str, query: &str) -> Option<UserState> {
+        let key = api::user_key(upstream.to_owned(), workload.to_owned(), query).ok()?;
+        self.limiters.user(&key).ok()
     }
 
     fn gateway_url(&self) -> String {
@@ -293,6 +302,7 @@ impl House {
 
     fn dashboard(&self, publisher: &Arc<Publisher>, ready: &Ready) -> Router {
         let shown = Shown {
+            limiters: Arc::clone(&self.limiters),
             publisher: Arc::clone(publisher),
             gateway_url: ready.gateway.to_string(),
         };

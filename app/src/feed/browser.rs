@@ -31,7 +31,11 @@ use crate::live::parse;
 const URL: &str = "/api/v1/live";
 
 /// How often ages are counted: often enough for one decimal to move.
-const TICK: Duration = Duration::from_millis(250);
+pub const TICK: Duration = Duration::from_millis(250);
+
+/// After these what was true before may be so no longer. `visibilitychange` is sent to the
+/// document and bubbles up to the window.
+pub const WAKES: [&str; 3] = ["online", "pageshow", "visibilitychange"];
 
 /// How long another tab's answer, or its announced attempt, may be overdue before this one
 /// listens for itself: timers of hidden tabs are slowed down.
@@ -40,10 +44,9 @@ const OVERDUE_MS: u64 = 3_000;
 /// Starts to listen, for the life of the page.
 pub fn start(feed: Feed) {
     let listener = Rc::new(Listener::new(feed));
-    for event in ["online", "pageshow", "visibilitychange"] {
+    for event in WAKES {
         let listener = Rc::clone(&listener);
         // Dropping the handle does not remove it: the page listens until it is gone.
-        // `visibilitychange` is sent to the document and bubbles up to the window.
         let _ = window_event_listener_untyped(event, move |_| listener.check());
     }
     let ticking = Rc::clone(&listener);
@@ -60,7 +63,7 @@ pub fn start(feed: Feed) {
 
 /// The browser's clock, Unix milliseconds. Not the monotonic one: that stands still while
 /// the machine sleeps, and a value grows old all the same.
-fn now_ms() -> u64 {
+pub fn now_ms() -> u64 {
     js_sys::Date::now() as u64
 }
 

@@ -1,8 +1,8 @@
 //! States for the tests of the overview.
 
 use crate::live::{
-    Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, Lanes, Layer, Scope, Second,
-    State, Upstream, Workload,
+    Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, LaneName, Lanes, Layer, Lease,
+    Scope, Second, State, Upstream, UserState, Workload,
 };
 
 /// When [`overview`] was true, Unix milliseconds.
@@ -114,6 +114,37 @@ pub fn state(budgets: Vec<Budget>) -> State {
     };
     state.sort();
     state
+}
+
+/// Ana in tenant `x` with one call running, granted eight seconds ago.
+pub fn user(layers: Vec<Layer>) -> UserState {
+    UserState {
+        as_of: AS_OF.to_owned(),
+        started_at: "2026-11-30T13:00:00.000Z".to_owned(),
+        time_scale: 1,
+        upstream: "graph".to_owned(),
+        workload: "onenote".to_owned(),
+        app: "note-bridge".to_owned(),
+        tenant: "x".to_owned(),
+        user: "ana@x".to_owned(),
+        budgets: vec![budget("ana@x", layers)],
+        leases: vec![lease(4_711)],
+        leases_total: 1,
+        ..UserState::default()
+    }
+}
+
+/// A lease of a person's call, granted eight seconds ago.
+pub fn lease(permit: u64) -> Lease {
+    Lease {
+        permit,
+        lane: LaneName::Foreground,
+        weight: 1,
+        granted_at: "2026-11-30T14:03:19.250Z".to_owned(),
+        expires_at: "2026-11-30T14:05:19.250Z".to_owned(),
+        probe: false,
+        lingering: false,
+    }
 }
 
 /// A busy afternoon: one user out of quota, two near, a crawl at its share.

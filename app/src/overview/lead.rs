@@ -10,6 +10,7 @@
 
 mod calm;
 mod near;
+mod one;
 mod own;
 mod quota;
 mod trip;
@@ -22,6 +23,7 @@ use super::wording::{count, plural};
 use crate::erase::Erase;
 use crate::live::{Budget, Scope, State, Workload};
 use crate::time::{At, InWords};
+pub use one::one;
 
 /// How much the sentence should stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,18 +5,20 @@
 //! elements whose values changed.
 
 mod arc;
-mod breaker;
+pub(crate) mod breaker;
+pub(crate) mod budget_row;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod flow;
 mod gauge;
 mod icon;
+mod labels;
 mod lanes;
-mod lead;
-mod name;
-mod pill;
+pub(crate) mod lead;
+pub(crate) mod name;
+pub(crate) mod pill;
 mod users;
-mod wording;
+pub(crate) mod wording;
 mod workload;
 
 use leptos::prelude::*;
@@ -27,7 +29,6 @@ pub use icon::{Icon, Sign};
 
 use crate::announcer::Announcer;
 use crate::feed::Feed;
-use crate::pages::Page;
 use crate::status::Header;
 use lead::{LeadSection, lead};
 use workload::WorkloadCard;
@@ -37,8 +38,8 @@ use workload::WorkloadCard;
 pub fn Overview() -> impl IntoView {
     let feed = Feed::expect();
     let names = Memo::new(move |_| {
-        feed.state.with(|state| {
-            let workloads = state.upstreams.iter().flat_map(|upstream| {
+        feed.shown.with(|it| {
+            let workloads = it.state.upstreams.iter().flat_map(|upstream| {
                 let names = upstream.workloads.iter();
                 names.map(|workload| (upstream.name.clone(), workload.name.clone()))
             });
@@ -47,8 +48,10 @@ pub fn Overview() -> impl IntoView {
     });
     let said = Memo::new(move |_| {
         let now_ms = feed.clock_ms.get();
-        feed.state
-            .with(|state| feed.gateway_url.with_value(|url| lead(state, url, now_ms)))
+        feed.shown.with(|it| {
+            feed.gateway_url
+                .with_value(|url| lead(&it.state, url, now_ms))
+        })
     });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     // They come and go with the configuration: no list with keys is needed to follow them.
@@ -57,7 +60,7 @@ pub fn Overview() -> impl IntoView {
         names.get().into_iter().map(card).collect_view()
     };
     view! {
-        <Header title=Page::Overview.title()/>
+        <Header title="Overview".to_owned()/>
         <Announcer headline=headline/>
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>

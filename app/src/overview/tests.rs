@@ -6,14 +6,18 @@ use leptos::prelude::*;
 
 use super::fixture::{overview, state};
 use super::*;
-use crate::live::State;
-use crate::{Backend, SharedBackend};
+use crate::live::{State, UserState};
+use crate::{Asked, Backend, SharedBackend};
 
 struct Fixed(State);
 
 impl Backend for Fixed {
     fn state(&self) -> State {
         self.0.clone()
+    }
+
+    fn user(&self, _: &str, _: &str, _: &str) -> Option<UserState> {
+        None
     }
 
     fn gateway_url(&self) -> String {
@@ -24,6 +28,7 @@ impl Backend for Fixed {
 fn rendered(state: State) -> String {
     Owner::new_root(None).with(|| {
         provide_context::<SharedBackend>(Arc::new(Fixed(state)));
+        provide_context(Asked::Overview);
         Feed::provide();
         Overview().to_html()
     })

@@ -180,6 +180,16 @@ pub fn tightest(budget: &Budget) -> Option<&Layer> {
         .max_by_key(|layer| (layer.used_permille(), layer.window_ms))
 }
 
+/// How full the fullest rate is; calls in flight come and go too fast for a word.
+#[must_use]
+pub fn rate_permille(budget: &Budget) -> u32 {
+    let rates = budget
+        .layers
+        .iter()
+        .filter(|it| it.dimension == Dimension::Rate);
+    rates.map(Layer::used_permille).max().unwrap_or(0)
+}
+
 /// Whether the budgets belong to several apps.
 #[must_use]
 pub fn apps_differ(budgets: &[Budget]) -> bool {

@@ -14,6 +14,7 @@ const READY_WITHIN_MS = 20_000;
 /** The lookalike and the server in front of it, on ports and files of their own. */
 export class Spillway {
   private server?: Process;
+  private readonly permits: string[] = [];
 
   private constructor(
     private readonly folder: string,
@@ -72,6 +73,33 @@ export class Spillway {
     const answer = await fetch(url, { headers: { authorization, ...headers } });
     await answer.arrayBuffer();
     return answer.status;
+  }
+
+  /** Takes a permit for a user, as a caller does that calls the upstream itself. */
+  async take(user: string, more: object = {}): Promise<string> {
+    const wanted = { upstream: 'graph', workload: 'onenote', app: APP, tenant: 'contoso', user, ...more };
+    const { id } = await this.post('', wanted, 200);
+    this.permits.push(id);
+    return id;
+  }
+
+  /** The call of this permit is over. */
+  async complete(permit: string): Promise<void> {
+    await this.post(`/${permit}/complete`, { status: 200 }, 204);
+  }
+
+  /** All calls are over whose permits were taken here. */
+  async completeAll(): Promise<void> {
+    for (const permit of this.permits.splice(0)) await this.complete(permit);
+  }
+
+  private async post(path: string, body: object, expected: number): Promise<{ id: string }> {
+    const headers = { 'content-type': 'application/json' };
+    const url = `${this.dashboard}/api/v1/permits${path}`;
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    const text = await answer.text();
+    if (answer.status !== expected) throw new Error(`${answer.status} ${text}`);
+    return text === '' ? { id: '' } : JSON.parse(text);
   }
 
   /** Has the lookalike misbehave at the next calls that match. */

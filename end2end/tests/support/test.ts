@@ -2,7 +2,11 @@ import { type ConsoleMessage, test as base, expect } from '@playwright/test';
 import { Spillway } from './processes';
 
 /** What a browser itself reports when a server is gone; a page cannot prevent it. */
-const CONNECTION_LOST = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)/;
+const CONNECTION_LOST =
+  /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|INTERNET_DISCONNECTED)/;
+
+/** Where pages get what is live. */
+const LIVE = /\/api\/v1\/(live$|users\/)/;
 
 interface Fixtures {
   spillway: Spillway;
@@ -28,7 +32,7 @@ export const test = base.extend<Fixtures>({
     async ({ context, serverGoes, javaScriptEnabled }, use) => {
       const complaints: string[] = [];
       const expected = (message: ConsoleMessage) =>
-        serverGoes && CONNECTION_LOST.test(message.text()) && message.location().url.endsWith('/api/v1/live');
+        serverGoes && CONNECTION_LOST.test(message.text()) && LIVE.test(message.location().url);
       context.on('console', (message) => {
         // Without scripts the browser warns that it loaded what only they would use.
         const bad = message.type() === 'error' || (message.type() === 'warning' && javaScriptEnabled);

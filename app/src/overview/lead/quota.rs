@@ -47,6 +47,16 @@ pub fn users(users: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     })
 }
 
+/// The one user of a page, if it is out of quota.
+pub fn one(own: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
+    let (out, _) = latest(own)?;
+    Some(Lead {
+        tone: Tone::All,
+        headline: out.placed.who() + " is out of quota.",
+        detail: explain(&out, now_ms),
+    })
+}
+
 /// How those users are whose breakers let them through and who are not out of quota, or
 /// first of all how many are, if that is still to be said.
 pub fn others(users: &[Placed<'_>], say_out: bool) -> String {

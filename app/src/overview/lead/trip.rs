@@ -59,6 +59,16 @@ pub fn users_stopped(users: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     })
 }
 
+/// The one user of a page, if it is stopped: nothing is known of others.
+pub fn one_stopped(own: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
+    let stopped = own.iter().find(|it| is_stopped(it))?;
+    Some(Lead {
+        tone: Tone::All,
+        headline: cause(stopped, &stopped.who()) + ".",
+        detail: explain(stopped, "Its calls", now_ms),
+    })
+}
+
 /// Budgets whose breakers let only a part through, if any does.
 pub fn slowed(all: &[Placed<'_>], now_ms: i64) -> Option<Lead> {
     let slowed: Vec<_> = all.iter().filter(|it| is_slowed(it)).collect();
