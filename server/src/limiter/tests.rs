@@ -285,7 +285,8 @@ async fn nothing_is_granted_that_cannot_be_written_down() {
     ));
     let state = limiters.state(None, None, 1).unwrap();
     assert!(state.upstreams[0].unwritable);
-    assert_eq!(state.upstreams[0].workloads[0].lanes.foreground.refused, 1);
+    let onenote = state.workload("graph", "onenote").unwrap();
+    assert_eq!(onenote.lanes.foreground.refused, 1);
     // The keeper's next round begins a new journal.
     limiters.all()[0].inner.next_generation(false).unwrap();
     assert_eq!(limiters.ready(), Ok(()));
