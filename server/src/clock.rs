@@ -30,7 +30,7 @@ impl Clock {
     /// the wall clock (1 outside the demo).
     #[must_use]
     pub fn start(high_water: Instant, scale: u32) -> Self {
-        let wall_ms = Timestamp::now().as_millisecond();
+        let wall_ms = wall().as_millisecond();
         let wall = Instant(u64::try_from(wall_ms).unwrap_or(0));
         Self {
             anchor: wall.max(high_water),
@@ -94,7 +94,7 @@ impl Clock {
     /// The wall clock now; notices when it was set.
     #[must_use]
     pub fn wall_now(&self) -> Timestamp {
-        let now = Timestamp::now();
+        let now = wall();
         let elapsed_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
         let at_start = now.as_millisecond().saturating_sub(elapsed_ms);
         if at_start.abs_diff(self.wall_ms.load(Ordering::Relaxed)) > STEP_MS.unsigned_abs() {
@@ -104,9 +104,34 @@ impl Clock {
     }
 }
 
+/// The machine's wall clock.
+#[cfg(not(test))]
+fn wall() -> Timestamp {
+    Timestamp::now()
+}
+
+/// The machine's wall clock, as a test has set it.
 #[cfg(test)]
-mod tests {
+fn wall() -> Timestamp {
+    let ms = Timestamp::now().as_millisecond() + tests::SET_MS.get();
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// By how much the wall clock was set, in milliseconds; each test has a thread.
+        pub(super) static SET_MS: Cell<i64> = const { Cell::new(0) };
+    }
+
+    /// Sets the wall clock so far from the machine's, ahead or behind.
+    pub(crate) fn set_wall(ms: i64) {
+        SET_MS.set(ms);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn it_runs_as_fast_as_told_and_wakes_no_earlier() {
@@ -123,6 +148,21 @@ mod tests {
     async fn a_wall_clock_set_back_before_a_restart_frees_nothing() {
         let future = Instant(u64::MAX / 2);
         assert_eq!(Clock::start(future, 1).now(), future);
+    }
+
+    /// Case 32 [go-limiter#41], the clock's part.
+    #[tokio::test(start_paused = true)]
+    async fn a_wall_clock_that_is_set_while_running_changes_only_what_is_shown() {
+        let hours_ms = 2 * 3_600_000;
+        let clock = Clock::start(Instant(0), 1);
+        let (start, shown) = (clock.now(), clock.timestamp(clock.now()));
+        for set_ms in [-hours_ms, 0, hours_ms, 0] {
+            set_wall(set_ms);
+            clock.wall_now();
+            assert_eq!(clock.now(), start);
+            let off = clock.timestamp(start).as_millisecond() - shown.as_millisecond();
+            assert!(off.abs_diff(set_ms) < STEP_MS.unsigned_abs(), "{off}");
+        }
     }
 
     #[test]

@@ -90,6 +90,62 @@ async fn after_kill_9_at_the_390th_grant_at_most_10_more_pass() {
     assert!(restarted.wait().0.success());
 }
 
+async fn operate(process: &Process, path: &str, body: &str) -> StatusCode {
+    let request = Request::post(path).header("content-type", "application/json");
+    let request = request.body(Full::from(body.to_owned())).unwrap();
+    send(process.dashboard, request).await.status
+}
+
+async fn blocked_by(process: &Process, lane: &str, user: &str) -> String {
+    let mut call = call();
+    call.headers_mut()
+        .insert("spillway-lane", lane.parse().unwrap());
+    call.headers_mut()
+        .insert("spillway-user", user.parse().unwrap());
+    let reply = send(process.gateway, call).await;
+    reply.header("spillway-blocked-by").to_owned()
+}
+
+/// What an operator has stopped stays stopped, and what was let go again goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pauses_and_forced_breakers_survive_kill_9() {
+    let peer = Peer::start(|_| async { Response::new(Full::default().boxed()) }).await;
+    let dir = tempfile::tempdir().unwrap();
+    let config = config_text(dir.path(), &upstream(&peer));
+    let lane = |what: &str| format!("/api/v1/lanes/graph/background/{what}");
+    let breaker = |what: &str| format!("/api/v1/breakers/graph/hourly/{what}");
+    let ben = r#"{"scope":"user","user":"ben","reason":"test"}"#;
+    let everybody = r#"{"reason":"test"}"#;
+
+    let process = Process::serve(dir.path(), &config);
+    for (path, body) in [(lane("pause"), everybody), (breaker("open"), ben)] {
+        assert_eq!(operate(&process, &path, body).await, StatusCode::OK);
+    }
+    process.kill();
+
+    let process = Process::serve(dir.path(), &config);
+    assert_eq!(blocked_by(&process, "background", "ana").await, "paused");
+    assert_eq!(
+        blocked_by(&process, "foreground", "ben").await,
+        "user/breaker"
+    );
+    assert_eq!(blocked_by(&process, "foreground", "ana").await, "");
+    let resumed = operate(&process, &lane("resume"), everybody).await;
+    assert_eq!(resumed, StatusCode::NO_CONTENT);
+    let reset = operate(&process, &breaker("reset"), ben).await;
+    assert_eq!(reset, StatusCode::OK);
+    process.kill();
+
+    let process = Process::serve(dir.path(), &config);
+    for (lane, user) in [("background", "ana"), ("foreground", "ben")] {
+        assert_eq!(blocked_by(&process, lane, user).await, "", "{user}");
+    }
+    assert_eq!(peer.counts().arrived, 3);
+    process.terminate();
+    let (status, log) = process.wait();
+    assert!(status.success(), "{log}");
+}
+
 /// Whether a call came back at all: the server may be killed under it.
 async fn passes(gateway: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(gateway).await else {

@@ -377,6 +377,22 @@ async fn names_that_are_not_known_are_answered_with_those_that_are() {
         json!({ "workload": "slots", "app": "other", "tenant": "t" }),
     )
     .await;
+    // The rate that all calls together meet is the only one.
+    assert!(
+        slots
+            .header("ratelimit")
+            .starts_with("\"app/rate/10s\";r=129999;t=")
+    );
+    assert_eq!(
+        slots.header("ratelimit-policy"),
+        "\"app/rate/10s\";q=130000;w=10"
+    );
+}
+
+#[tokio::test]
+async fn where_there_is_no_rate_the_concurrency_is_told() {
+    let app = TestApp::start(&TWO.replace("presets = ['onenote']\n", "")).await;
+    let slots = ask(&app, "ann", json!({})).await;
     assert_eq!(slots.header("ratelimit"), "\"user/concurrency\";r=4");
     assert_eq!(
         slots.header("ratelimit-policy"),

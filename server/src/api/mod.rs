@@ -2,6 +2,8 @@
 
 mod json;
 mod live;
+mod named;
+mod operations;
 mod permits;
 mod query;
 mod state;
@@ -48,6 +50,7 @@ impl Api {
             .route("/api/v1/state", get(state::get))
             .route("/api/v1/users/{upstream}/{workload}", get(users::get))
             .route("/api/v1/live", get(live::get))
+            .merge(operations::routes())
             .merge(permits::routes())
             .route(
                 "/api/{*rest}",

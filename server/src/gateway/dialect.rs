@@ -57,6 +57,17 @@ impl Dialect {
         }
     }
 
+    /// The dialect of calls that belong to none of an upstream's workloads: its vendor's,
+    /// where they tell one.
+    #[must_use]
+    pub fn of_vendor(workloads: &[Workload]) -> Self {
+        let mut told = workloads.iter().map(Self::of);
+        match told.find(|dialect| *dialect != Self::Generic) {
+            Some(Self::OneNote) => Self::Graph,
+            told => told.unwrap_or(Self::Generic),
+        }
+    }
+
     /// Whether it is one of Microsoft Graph's.
     #[must_use]
     pub const fn is_graph(self) -> bool {

@@ -70,17 +70,36 @@ impl Reader {
             (None, UserFrom::Token) => Some(claims.user),
         };
         let user = user.filter(|user| !user.is_empty()).ok_or(self.nobody())?;
-        let app = asked.app.clone().unwrap_or(claims.app);
+        Ok(Identity {
+            app: self.app(asked, claims.app)?,
+            tenant: self.bounded("tenant", claims.tenant)?,
+            user: self.bounded("user", user)?,
+        })
+    }
+
+    /// The keys of a call that meets limits of its app alone: for whomever it is, the app is
+    /// charged as if it called for itself.
+    ///
+    /// # Errors
+    /// If a key is unusable.
+    pub fn of_app(&self, asked: &Asked, headers: &HeaderMap) -> Result<Identity, IdentityError> {
+        let app = self.app(asked, self.claims(headers)?.app)?;
+        Ok(Identity {
+            user: app.clone(),
+            tenant: String::new(),
+            app,
+        })
+    }
+
+    /// The app that the call names, else its credential, else the configuration.
+    fn app(&self, asked: &Asked, claimed: String) -> Result<String, IdentityError> {
+        let app = asked.app.clone().unwrap_or(claimed);
         let app = if app.is_empty() {
             self.app.clone()
         } else {
             app
         };
-        Ok(Identity {
-            app: self.bounded("app", app)?,
-            tenant: self.bounded("tenant", claims.tenant)?,
-            user: self.bounded("user", user)?,
-        })
+        self.bounded("app", app)
     }
 
     /// What the credential says; an opaque one stands for its user, under a hash.

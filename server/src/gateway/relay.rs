@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, Request, Version, header::EXPECT, request::Parts};
+use http::{Request, Version, header::EXPECT, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use spillway::Lane;
 use tokio::{sync::oneshot, time::timeout};
@@ -84,7 +84,7 @@ async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitt
     }
     let slot = match upstream.limiter.workload_of(&parts.method, &target.path) {
         Some(workload) => {
-            let ask = ask(upstream, workload, &asked, &parts.headers, &target.path)?;
+            let ask = ask(upstream, workload, &asked, parts, &target.path)?;
             limited(upstream, ask, &asked, record).await?
         }
         None => gateway.unlimited()?,
@@ -107,17 +107,21 @@ fn ask(
     upstream: &Upstream,
     workload: WorkloadIndex,
     asked: &Asked,
-    headers: &HeaderMap,
+    parts: &Parts,
     path: &str,
 ) -> Result<Ask, Refusal> {
-    let identity = upstream.identities.identity(asked, headers, path)?;
+    let identity = upstream.identity(workload, asked, &parts.headers, path)?;
+    let query = parts.uri.query().unwrap_or_default();
+    let weight = asked
+        .weight
+        .unwrap_or_else(|| upstream.weight(workload, &parts.method, path, query));
     Ok(Ask {
         workload,
         app: identity.app,
         tenant: identity.tenant,
         user: identity.user,
         lane: asked.lane.unwrap_or(Lane::Foreground),
-        weight: asked.weight.unwrap_or(1),
+        weight,
     })
 }
 

@@ -90,15 +90,7 @@ pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }
-    drop_hop_by_hop(headers);
-    let own: Vec<_> = headers
-        .keys()
-        .filter(|name| is_own(name))
-        .cloned()
-        .collect();
-    for name in own {
-        headers.remove(name);
-    }
+    drop_hop_by_hop_and_own(headers);
     // The connection's own matter: the body's first read answers `100 Continue`.
     headers.remove(EXPECT);
     drop_session(headers);
@@ -108,12 +100,25 @@ pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
 }
 
 /// Whether a header is Spillway's own.
-pub(super) fn is_own(name: &HeaderName) -> bool {
+fn is_own(name: &HeaderName) -> bool {
     name.as_str().starts_with(OWN_PREFIX)
 }
 
-/// Removes what concerns one connection only, and all that `Connection` says does.
-pub(super) fn drop_hop_by_hop(headers: &mut HeaderMap) {
+/// Removes what is nobody's business behind the gateway, in either direction: what concerns
+/// one connection only, all that `Connection` says does, and Spillway's own headers.
+pub(super) fn drop_hop_by_hop_and_own(headers: &mut HeaderMap) {
+    drop_hop_by_hop(headers);
+    let own: Vec<_> = headers
+        .keys()
+        .filter(|name| is_own(name))
+        .cloned()
+        .collect();
+    for name in own {
+        headers.remove(name);
+    }
+}
+
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
     for name in named_in_connection(headers) {
         headers.remove(name);
     }

@@ -11,11 +11,11 @@ use http::{
     },
 };
 
-use super::request_headers::{drop_hop_by_hop, is_own};
+use super::request_headers::drop_hop_by_hop_and_own;
 
 /// Leaves of an upstream's headers what is meant for the caller, and disarms the rest.
 pub fn backward(headers: &mut HeaderMap) {
-    drop_hop_by_hop(headers);
+    drop_hop_by_hop_and_own(headers);
     for name in [
         SET_COOKIE,
         HeaderName::from_static("set-cookie2"),
@@ -24,14 +24,6 @@ pub fn backward(headers: &mut HeaderMap) {
         ALT_SVC,
         HeaderName::from_static("service-worker-allowed"),
     ] {
-        headers.remove(name);
-    }
-    let own: Vec<_> = headers
-        .keys()
-        .filter(|name| is_own(name))
-        .cloned()
-        .collect();
-    for name in own {
         headers.remove(name);
     }
     disarm(headers);

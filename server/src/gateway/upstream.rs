@@ -2,14 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use http::{HeaderMap, Method};
+
 use super::{
     bearer::KeySecret,
     connections::{Connections, RootsError},
     dialect::Dialect,
-    identity::Reader,
+    identity::{Identity, IdentityError, Reader},
+    request_headers::Asked,
 };
 use crate::{
-    config::{self, WebAddress},
+    config::{self, Claims, WebAddress},
     limiter::{Limiter, WorkloadIndex},
 };
 
@@ -18,14 +21,15 @@ pub(super) struct Upstream {
     /// Scheme, authority and the path's beginning of every call.
     pub(super) base: WebAddress,
     /// Whom calls are charged to.
-    pub(super) identities: Reader,
+    identities: Reader,
     /// How long a call may be held.
     pub(super) hold_max: Duration,
     /// Who lets calls through.
     pub(super) limiter: Limiter,
     /// How calls get there.
     pub(super) connections: Arc<Connections>,
-    workloads: Vec<(String, Dialect)>,
+    /// Everything that has limits, and its clients' dialect.
+    limited: Vec<(config::Workload, Dialect)>,
 }
 
 impl Upstream {
@@ -34,10 +38,13 @@ impl Upstream {
         limiter: Limiter,
         secret: KeySecret,
     ) -> Result<Self, RootsError> {
-        let told = |workload: &config::Workload| (workload.name.clone(), Dialect::of(workload));
+        let told = |workload: &config::Workload| match workload.claims {
+            Claims::Global => (workload.clone(), Dialect::of_vendor(&config.workloads)),
+            _ => (workload.clone(), Dialect::of(workload)),
+        };
         Ok(Self {
             connections: Arc::new(Connections::to(&config.base_url)?),
-            workloads: config.workloads.iter().map(told).collect(),
+            limited: config.limited().map(told).collect(),
             base: config.base_url,
             identities: Reader {
                 app: config.app,
@@ -51,14 +58,46 @@ impl Upstream {
 
     /// A workload's name and its clients' dialect.
     pub(super) fn workload(&self, index: WorkloadIndex) -> (&str, Dialect) {
-        self.workloads
+        self.limited
             .get(index)
-            .map_or(("", Dialect::Generic), |(name, dialect)| (name, *dialect))
+            .map_or(("", Dialect::Generic), |(workload, dialect)| {
+                (workload.name.as_str(), *dialect)
+            })
+    }
+
+    /// Whom a call of this workload is charged to. What limits all calls together limits apps,
+    /// so that nobody needs to be named who makes a call of no workload.
+    pub(super) fn identity(
+        &self,
+        index: WorkloadIndex,
+        asked: &Asked,
+        headers: &HeaderMap,
+        path: &str,
+    ) -> Result<Identity, IdentityError> {
+        let workload = self.limited.get(index);
+        let global = workload.is_some_and(|(it, _)| matches!(it.claims, Claims::Global));
+        match self.identities.identity(asked, headers, path) {
+            Err(IdentityError::Nobody(_)) if global => self.identities.of_app(asked, headers),
+            identity => identity,
+        }
+    }
+
+    /// What a call costs that belongs to this workload and says nothing itself, at least 1.
+    pub(super) fn weight(
+        &self,
+        index: WorkloadIndex,
+        method: &Method,
+        path: &str,
+        query: &str,
+    ) -> u32 {
+        self.limited.get(index).map_or(1, |(workload, _)| {
+            workload.weight(method.as_str(), path, query)
+        })
     }
 
     /// Whether a call to `path` is a batch of calls of an upstream that has them.
     pub(super) fn is_batch(&self, path: &str) -> bool {
-        let graph = self.workloads.iter().any(|(_, dialect)| dialect.is_graph());
+        let graph = self.limited.iter().any(|(_, dialect)| dialect.is_graph());
         graph
             && path
                 .trim_end_matches('/')

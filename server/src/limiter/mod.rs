@@ -14,6 +14,7 @@ mod keeper;
 mod open;
 mod operate;
 mod outside;
+mod pauses;
 mod permit;
 mod permit_id;
 mod record;
@@ -29,13 +30,14 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Call, Grant, Lane, Refusal, Signal, Ticket, Trip};
+use spillway::{Call, Grant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
 pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
 pub use operate::NotDone;
 pub use outside::Owner;
+pub use pauses::Pause;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use spillway::{BlockedBy, NotRenewed};
@@ -284,11 +286,13 @@ impl Inner {
 
     /// Upstreams speak of wall time.
     fn in_engine_time(&self, signal: &Signal) -> Signal {
-        let retry_after_ms = signal
-            .retry_after_ms
-            .map(|ms| self.clock.engine_ms(Duration::from_millis(ms)));
+        let engine_ms = |ms| self.clock.engine_ms(Duration::from_millis(ms));
         Signal {
-            retry_after_ms,
+            retry_after_ms: signal.retry_after_ms.map(engine_ms),
+            remaining: signal.remaining.map(|remaining| Remaining {
+                reset_ms: remaining.reset_ms.map(engine_ms),
+                ..remaining
+            }),
             ..*signal
         }
     }

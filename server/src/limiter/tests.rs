@@ -8,6 +8,8 @@ use tokio::time::{advance, pause, resume};
 use super::*;
 use crate::{config::Config, store::Store};
 
+mod steps;
+
 const NO_HOLD: Duration = Duration::ZERO;
 const HOUR: Duration = Duration::from_secs(3_602);
 const MINUTE: Duration = Duration::from_millis(60_032);
@@ -69,6 +71,11 @@ impl Place {
 pub(super) fn kill(limiters: Limiters) {
     limiters.kill();
     resume();
+}
+
+/// From here on nothing can be written, until the keeper begins anew.
+pub(super) fn break_journal(limiters: &Limiters) {
+    limiters.all()[0].inner.close_journal();
 }
 
 async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, Refused> {
@@ -277,7 +284,7 @@ async fn who_stops_waiting_leaves_no_trace() {
 async fn nothing_is_granted_that_cannot_be_written_down() {
     let place = Place::new().await;
     let limiters = place.open(Recovery::AssumeFull).await;
-    limiters.all()[0].inner.close_journal();
+    break_journal(&limiters);
     assert_eq!(limiters.ready(), Err(Refused::Storage));
     assert!(matches!(
         ask(&limiters, "ana", NO_HOLD).await,
@@ -328,4 +335,30 @@ async fn the_state_shows_counts_and_pages_users() {
     let next = next.workload("graph", "onenote").unwrap();
     assert_eq!(next.budgets.last().unwrap().user, "ben");
     assert_eq!(limiters.state(None, Some("x"), 1), Err(BadCursor));
+}
+
+/// What an upstream says of time is wall time, wherever it says it.
+#[tokio::test]
+async fn all_that_an_upstream_says_of_time_is_scaled() {
+    let place = Place::new().await;
+    let limiters = Limiters::open(&place.config, &place.store, Recovery::AssumeFull, 60).await;
+    let limiters = limiters.unwrap();
+    let said = spillway::signal::read(&spillway::signal::Answer {
+        status: 429,
+        headers: &[
+            ("retry-after", b"2"),
+            ("ratelimit-remaining", b"7"),
+            ("ratelimit-reset", b"3"),
+        ],
+        body: b"",
+        unix_ms: 0,
+    });
+    let scaled = limiters.all()[0].inner.in_engine_time(&said);
+    assert_eq!(scaled.retry_after_ms, Some(120_000));
+    let remaining = scaled.remaining.unwrap();
+    assert_eq!(
+        (remaining.remaining, remaining.reset_ms),
+        (7, Some(180_000))
+    );
+    limiters.close().await.unwrap();
 }

@@ -196,7 +196,7 @@ pub(super) fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
     }
 }
 
-fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
+pub(super) fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
     let shown = |at: spillway::Instant| text(clock.timestamp(at));
     live::Breaker {
         state: match breaker.status {
@@ -206,8 +206,7 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
             Status::HalfOpen => live::BreakerState::HalfOpen,
             Status::Recovering => live::BreakerState::Recovering,
         },
-        // Filled from the engine's view once that has it.
-        since: None,
+        since: breaker.since.map(shown),
         until: breaker.until.map(shown),
         reason: breaker.reason.map(|reason| match reason {
             Reason::Throttled => live::BreakerReason::Throttled,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 
-use crate::calls::{assert_blocked, call};
+use crate::calls::{assert_blocked, call, seconds_told};
 use crate::support::TestApp;
 use crate::support::peer::{Peer, PeerBody, ok};
 
@@ -23,7 +23,8 @@ async fn failing_first(count: usize, fail: fn() -> Response<PeerBody>) -> Peer {
     .await
 }
 
-fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> Response<PeerBody> {
+/// An answer of a test's own.
+pub fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> Response<PeerBody> {
     let mut response = Response::new(Full::new(Bytes::from_static(body.as_bytes())).boxed());
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     for (name, value) in headers {
@@ -33,8 +34,12 @@ fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> Response
     response
 }
 
-async fn state(app: &TestApp) -> serde_json::Value {
-    app.get("/api/v1/state").await.json()["upstreams"][0]["workloads"][0]["budgets"].clone()
+/// The budgets of OneNote's users and app, as they are shown.
+pub async fn state(app: &TestApp) -> serde_json::Value {
+    let state = app.get("/api/v1/state").await.json();
+    let workloads = state["upstreams"][0]["workloads"].as_array().unwrap();
+    let onenote = workloads.iter().find(|it| it["name"] == "onenote").unwrap();
+    onenote["budgets"].clone()
 }
 
 /// Case 10 [sdk-dotnet#250]: during a block the gateway makes no upstream call at all.
@@ -57,7 +62,7 @@ async fn a_users_429_is_passed_on_once_and_then_answered_here() {
     for _ in 0..20 {
         let refused = call(app.gateway, "ann", 0).await;
         assert_blocked(&refused, "user/breaker");
-        let seconds: u32 = refused.header("retry-after").parse().unwrap();
+        let seconds = seconds_told(&refused);
         assert!((28..=30).contains(&seconds), "{seconds}");
     }
     assert_eq!(peer.counts().arrived, 1);

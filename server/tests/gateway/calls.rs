@@ -6,10 +6,15 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use tokio::{io::AsyncWriteExt, net::TcpStream, sync::watch};
+use tokio::{
+    io::AsyncWriteExt,
+    net::TcpStream,
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use crate::support::peer::{Peer, ok};
-use crate::support::{Reply, send};
+use crate::support::{Reply, TestApp, send};
 
 pub const PAGES: &str = "/graph/v1.0/me/onenote/pages";
 
@@ -62,4 +67,24 @@ pub async fn begin(gateway: SocketAddr, user: &str) -> TcpStream {
 pub fn assert_blocked(reply: &Reply, by: &str) {
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS, "{reply:?}");
     assert_eq!(reply.header("spillway-blocked-by"), by);
+}
+
+/// `Retry-After`, in seconds.
+pub fn seconds_told(refused: &Reply) -> u32 {
+    refused.header("retry-after").parse().unwrap()
+}
+
+/// Until so many calls of a lane wait, and have for long enough to count as held.
+pub async fn until_waiting(app: &TestApp, lane: &str, calls: u64) {
+    let waiting = async || {
+        let state = app.get("/api/v1/state").await.json();
+        state["upstreams"][0]["workloads"][0]["lanes"][lane]["waiting"].as_u64()
+    };
+    let reached = async {
+        while waiting().await.unwrap() != calls {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, reached).await.unwrap();
+    sleep(Duration::from_millis(60)).await;
 }

@@ -1,18 +1,13 @@
 //! When a call may go, and what it is told when it may not.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
-use tokio::{
-    io::AsyncWriteExt,
-    net::TcpStream,
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet, time::timeout};
 
-use crate::calls::{PAGES, PATIENCE, assert_blocked, begin, call, five_at_once, gated};
+use crate::calls::{
+    PAGES, PATIENCE, assert_blocked, begin, call, five_at_once, gated, seconds_told, until_waiting,
+};
 use crate::support::peer::{Peer, ok};
 use crate::support::{TestApp, send};
 
@@ -27,7 +22,7 @@ async fn the_121st_call_of_a_minute_is_told_when_to_come_and_the_upstream_sees_n
     for _ in 0..10 {
         let refused = call(app.gateway, "ann", 0).await;
         assert_blocked(&refused, "user/rate/60s");
-        let seconds: u32 = refused.header("retry-after").parse().unwrap();
+        let seconds = seconds_told(&refused);
         assert!((1..=179).contains(&seconds), "{seconds}");
         assert!(
             refused
@@ -70,7 +65,7 @@ async fn a_wait_beyond_what_clients_obey_is_told_in_part_and_spread() {
         assert_eq!(refused.header("content-type"), "application/problem+json");
         assert_eq!(refused.json()["code"], "throttled");
         assert!(refused.json()["retry_after_ms"].as_u64().unwrap() > 3_590_000);
-        told.insert(refused.header("retry-after").parse::<u32>().unwrap());
+        told.insert(seconds_told(&refused));
     }
     assert!(
         told.iter().all(|seconds| (120..=179).contains(seconds)),
@@ -118,6 +113,7 @@ async fn a_call_is_held_until_there_is_room_and_refused_where_there_is_none_in_t
     app.stop().await;
 }
 
+/// Case 34 [rreading-glasses#452].
 #[tokio::test]
 async fn one_of_a_hundred_waiters_gets_the_slot_when_the_others_have_left() {
     let (gate, peer) = gated().await;
@@ -166,7 +162,7 @@ async fn a_held_call_with_a_body_whose_client_has_left_never_goes_upstream() {
     }
     let last = tokio::spawn(async move { call(gateway, "ann", 10_000).await });
     // The first one's end is seen at once: its body came in one piece.
-    until_waiting(&app, 3).await;
+    until_waiting(&app, "foreground", 3).await;
     gate.send_replace(true);
     assert_eq!(
         timeout(PATIENCE, last).await.unwrap().unwrap().status,
@@ -200,7 +196,7 @@ async fn a_held_call_with_a_body_arrives_whole() {
         let request = request.body(Full::new(body.clone())).unwrap();
         calls.spawn(async move { (send(gateway, request).await, body) });
     }
-    until_waiting(&app, 2).await;
+    until_waiting(&app, "foreground", 2).await;
     gate.send_replace(true);
     while let Some(call) = calls.join_next().await {
         let (reply, body) = call.unwrap();
@@ -215,19 +211,4 @@ async fn a_held_call_with_a_body_arrives_whole() {
         assert!(seen.headers.contains_key("content-length"));
     }
     app.stop().await;
-}
-
-/// Until so many calls wait, and have for long enough to count as held.
-async fn until_waiting(app: &TestApp, calls: u64) {
-    let waiting = async || {
-        let state = app.get("/api/v1/state").await.json();
-        state["upstreams"][0]["workloads"][0]["lanes"]["foreground"]["waiting"].as_u64()
-    };
-    let reached = async {
-        while waiting().await.unwrap() != calls {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, reached).await.unwrap();
-    sleep(Duration::from_millis(60)).await;
 }

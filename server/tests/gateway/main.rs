@@ -11,8 +11,10 @@ mod breakers;
 mod calls;
 mod limits;
 mod log;
+mod operations;
 mod permits;
 mod requests;
 mod sdk_patience;
 #[path = "../support/mod.rs"]
 mod support;
+mod units;

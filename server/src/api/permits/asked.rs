@@ -6,18 +6,17 @@ use http::StatusCode;
 use serde::Deserialize;
 use spillway::{Lane, Signal, signal};
 
+use super::super::named::{bad_field, key, plain, upstream};
 use crate::{
     http::Problem,
     limiter::{Ask, Limiter, WorkloadIndex},
 };
 
-/// The longest key of an app, a tenant or a user, in bytes, as in the gateway.
-const KEY_BYTES_MAX: usize = 256;
-
 /// What an answer's header begins with, in lower case, if it can speak of limits.
-const THROTTLE_HEADERS: [&str; 4] = [
+const THROTTLE_HEADERS: [&str; 5] = [
     "retry-after",
     "ratelimit",
+    "x-ms-resource-unit",
     "x-ms-retry-after",
     "x-ms-throttle-",
 ];
@@ -41,10 +40,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// Whom to ask, for what, and how long it may take, wall time.
     pub(super) fn check(self, limiters: &[Limiter]) -> Result<(&Limiter, Ask, Duration), Problem> {
-        let limiter = limiters
-            .iter()
-            .find(|limiter| limiter.name() == self.upstream)
-            .ok_or_else(|| unknown_upstream(limiters))?;
+        let limiter = upstream(limiters, &self.upstream)?;
         let hold = limiter.hold_max().min(Duration::from_millis(self.wait_ms));
         let ask = Ask {
             workload: workload(limiter, self.workload.as_deref())?,
@@ -83,7 +79,9 @@ impl Completed {
     /// speak of limits are not looked at.
     pub(super) fn signal(&self, now: jiff::Timestamp) -> Result<Signal, Problem> {
         if !(200..=599).contains(&self.status) {
-            return Err(bad("status must be a final HTTP status, from 200 to 599"));
+            return Err(bad_field(
+                "status must be a final HTTP status, from 200 to 599",
+            ));
         }
         let speaking = self
             .headers
@@ -117,16 +115,6 @@ fn speaks_of_limits(name: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
 }
 
-fn unknown_upstream(limiters: &[Limiter]) -> Problem {
-    let names: Vec<_> = limiters.iter().map(Limiter::name).collect();
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "unknown_upstream",
-        "There is no upstream of this name",
-    )
-    .detail(format!("the upstreams are: {}", names.join(", ")))
-}
-
 fn workload(limiter: &Limiter, name: Option<&str>) -> Result<WorkloadIndex, Problem> {
     let names: Vec<_> = limiter.workloads().collect();
     let (code, title) = match name {
@@ -141,37 +129,12 @@ fn workload(limiter: &Limiter, name: Option<&str>) -> Result<WorkloadIndex, Prob
         .detail(format!("the workloads are: {}", names.join(", "))))
 }
 
-fn key(what: &'static str, key: String) -> Result<String, Problem> {
-    if key.is_empty() {
-        return Err(bad(format!("{what} must not be empty")));
-    }
-    plain(what, key)
-}
-
-fn plain(what: &'static str, key: String) -> Result<String, Problem> {
-    if key.len() > KEY_BYTES_MAX || key.chars().any(char::is_control) {
-        return Err(bad(format!(
-            "{what} must be at most {KEY_BYTES_MAX} bytes without control characters"
-        )));
-    }
-    Ok(key)
-}
-
 fn weight(weight: Option<u32>) -> Result<u32, Problem> {
     match weight {
-        Some(0) => Err(bad("weight must be at least 1")),
+        Some(0) => Err(bad_field("weight must be at least 1")),
         Some(weight) => Ok(weight),
         None => Ok(1),
     }
-}
-
-fn bad(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
-    Problem::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "bad_field",
-        "A field is not as it should be",
-    )
-    .detail(detail)
 }
 
 #[cfg(test)]
@@ -208,6 +171,7 @@ mod tests {
             "x-ms-retry-after-ms",
             "x-ms-throttle-scope",
             "x-ms-throttle-limit-percentage",
+            "X-MS-Resource-Unit",
             "RateLimit",
             "RateLimit-Remaining",
         ] {

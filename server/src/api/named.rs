@@ -1,0 +1,52 @@
+//! Names and keys in requests: whose budgets, and of which upstream.
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+
+use crate::{http::Problem, limiter::Limiter};
+
+/// The longest key of an app, a tenant or a user, in bytes, as in the gateway.
+const KEY_BYTES_MAX: usize = 256;
+
+/// The upstream of this name.
+pub(super) fn upstream<'a>(limiters: &'a [Limiter], name: &str) -> Result<&'a Limiter, Problem> {
+    let named = limiters.iter().find(|limiter| limiter.name() == name);
+    named.ok_or_else(|| {
+        let names: Vec<_> = limiters.iter().map(Limiter::name).collect();
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "unknown_upstream",
+            "There is no upstream of this name",
+        )
+        .detail(format!("the upstreams are: {}", names.join(", ")))
+    })
+}
+
+/// A key that must say something.
+pub(super) fn key(what: &'static str, key: String) -> Result<String, Problem> {
+    if key.is_empty() {
+        return Err(bad_field(format!("{what} must not be empty")));
+    }
+    plain(what, key)
+}
+
+/// A key that may be empty.
+pub(super) fn plain(what: &'static str, key: String) -> Result<String, Problem> {
+    if key.len() > KEY_BYTES_MAX || key.chars().any(char::is_control) {
+        return Err(bad_field(format!(
+            "{what} must be at most {KEY_BYTES_MAX} bytes without control characters"
+        )));
+    }
+    Ok(key)
+}
+
+/// The answer to a field that cannot be used.
+pub(super) fn bad_field(detail: impl Into<Cow<'static, str>>) -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "bad_field",
+        "A field is not as it should be",
+    )
+    .detail(detail)
+}
