@@ -158,10 +158,13 @@ pub(crate) mod tests {
         let (start, shown) = (clock.now(), clock.timestamp(clock.now()));
         for set_ms in [-hours_ms, 0, hours_ms, 0] {
             set_wall(set_ms);
-            clock.wall_now();
+            let now = clock.wall_now();
             assert_eq!(clock.now(), start);
-            let off = clock.timestamp(start).as_millisecond() - shown.as_millisecond();
-            assert!(off.abs_diff(set_ms) < STEP_MS.unsigned_abs(), "{off}");
+            for now in [now, clock.timestamp(start)] {
+                // But for the time that the test itself takes.
+                let off_ms = now.as_millisecond() - shown.as_millisecond();
+                assert!(off_ms.abs_diff(set_ms) < 60_000, "{off_ms}");
+            }
         }
     }
 

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use spillway::{Key, Layer, Policy, Scope, TooManyPauses};
+use spillway::{BudgetView, Key, Layer, Policy, Scope, TooManyPauses};
 use spillway_app::live;
 
 use super::core::Core;
 use super::{Limiter, view};
+use crate::clock::Clock;
 
 /// Why an operator's wish is not in force.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +65,7 @@ impl Limiter {
     fn operate(
         &self,
         key: &Key,
-        act: impl FnOnce(&mut Core, &crate::clock::Clock),
+        act: impl FnOnce(&mut Core, &Clock),
     ) -> Result<live::Breaker, NotDone> {
         let shard = self.inner.shards.of(&key.app);
         self.inner.with(shard, |core, clock| {
@@ -73,15 +74,21 @@ impl Limiter {
                 return Err(NotDone::Storage);
             }
             act(core, clock);
-            core.write_breakers();
-            if core.journal.is_broken() {
-                return Err(NotDone::Storage);
+            for (key, breaker) in core.engine.take_breakers() {
+                let written = core.journal.breaker(&key, breaker.as_ref());
+                written.map_err(|_| NotDone::Storage)?;
             }
             let budget = core.engine.budget_view(clock.now(), key);
-            Ok(budget.map_or_else(live::Breaker::default, |budget| {
-                view::breaker_shown(&budget.breaker, clock)
-            }))
+            Ok(budget.map_or_else(live::Breaker::default, |budget| shown(&budget, clock)))
         })
+    }
+}
+
+fn shown(budget: &BudgetView, clock: &Clock) -> live::Breaker {
+    let since = budget.breaker.since;
+    live::Breaker {
+        since: since.map(|at| view::text(clock.timestamp(at))),
+        ..view::shown(budget, clock).breaker
     }
 }
 

@@ -196,7 +196,7 @@ pub(super) fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
     }
 }
 
-pub(super) fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
+fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
     let shown = |at: spillway::Instant| text(clock.timestamp(at));
     live::Breaker {
         state: match breaker.status {
@@ -206,7 +206,8 @@ pub(super) fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Break
             Status::HalfOpen => live::BreakerState::HalfOpen,
             Status::Recovering => live::BreakerState::Recovering,
         },
-        since: breaker.since.map(shown),
+        // Filled from the engine's view once that has it.
+        since: None,
         until: breaker.until.map(shown),
         reason: breaker.reason.map(|reason| match reason {
             Reason::Throttled => live::BreakerReason::Throttled,

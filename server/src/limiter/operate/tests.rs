@@ -109,7 +109,8 @@ async fn a_forced_breaker_outlives_a_kill_and_ends_by_itself() {
         assert_eq!(both(&limiters).await, [refused, refused]);
         advance(HOUR - MINUTE).await;
         assert_eq!(both(&limiters).await, [refused, refused]);
-        advance(MINUTE).await;
+        // The clock goes on from the last instant that was written down, a bit earlier.
+        advance(2 * MINUTE).await;
         assert_eq!(both(&limiters).await, [Ok(()), Ok(())], "{scope}");
         kill(limiters);
     }
