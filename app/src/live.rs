@@ -58,7 +58,7 @@ pub struct Workload {
     /// `onenote`, `sharepoint`, …
     pub name: String,
     /// App budgets first, then tenants, then users, each closest to a limit first; of apps
-    /// and tenants the fifty closest to a limit, and whichever stops a user who is shown.
+    /// and tenants the fifty in most trouble.
     pub budgets: Vec<Budget>,
     /// How many budgets of apps and tenants there are; `budgets` may show fewer.
     #[serde(default)]

@@ -182,6 +182,7 @@ pub fn user() -> impl Strategy<Value = UserState> {
             app,
             tenant,
             user,
+            global: budgets.first().cloned(),
             budgets,
             unwritable,
             foreground: Queue {

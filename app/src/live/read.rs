@@ -171,7 +171,7 @@ structs! {
     WorkloadDelta { name budgets removed lanes recent shared full_until users next_cursor }
     RecentDelta { dropped kept added }
     UserState {
-        as_of started_at time_scale upstream workload app tenant user budgets unwritable
+        as_of started_at time_scale upstream workload app tenant user budgets global unwritable
         foreground background leases leases_total
     }
     Queue { waiting since }

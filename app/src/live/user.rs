@@ -26,6 +26,9 @@ pub struct UserState {
     /// What limits it, in the order of [`State::sort`](super::State::sort): the app's budget
     /// and the tenant's where they have limits, then the user's own.
     pub budgets: Vec<Budget>,
+    /// The upstream's own limits of the app, which every call meets beside its workload's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global: Option<Budget>,
     /// Whether the upstream's counters cannot be written down: then every call is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritable: bool,

@@ -19,7 +19,7 @@ use leptos::either::Either;
 use leptos::prelude::*;
 
 use super::name;
-use super::wording::{count, plural};
+use super::wording::{count, plural, workload_title};
 use crate::erase::Erase;
 use crate::live::{Budget, Scope, State, Workload};
 use crate::time::{At, InWords};
@@ -157,7 +157,7 @@ fn workloads(state: &State) -> impl Iterator<Item = &Workload> {
 impl Placed<'_> {
     /// `graph / onenote`.
     fn place(&self) -> String {
-        [self.upstream, " / ", self.workload].concat()
+        [self.upstream, " / ", workload_title(self.workload)].concat()
     }
 
     /// How the budget's owner is called.

@@ -29,8 +29,10 @@ pub use icon::{Icon, Sign};
 
 use crate::announcer::Announcer;
 use crate::feed::Feed;
+use crate::live::{Breaker, Budget, Workload};
 use crate::status::Header;
 use lead::{LeadSection, lead};
+use wording::{Zone, workload_title};
 use workload::WorkloadCard;
 
 /// The page at `/`.
@@ -40,10 +42,14 @@ pub fn Overview() -> impl IntoView {
     let names = Memo::new(move |_| {
         feed.shown.with(|it| {
             let workloads = it.state.upstreams.iter().flat_map(|upstream| {
-                let names = upstream.workloads.iter();
-                names.map(|workload| (upstream.name.clone(), workload.name.clone()))
+                let used = upstream.workloads.iter().filter(|it| is_shown(it));
+                used.map(|workload| (upstream.name.clone(), workload.name.clone()))
             });
-            workloads.collect::<Vec<_>>()
+            // What is of all workloads comes last.
+            let (mut names, of_all): (Vec<_>, Vec<_>) =
+                workloads.partition(|(_, name)| workload_title(name) == name);
+            names.extend(of_all);
+            names
         })
     });
     let said = Memo::new(move |_| {
@@ -68,6 +74,17 @@ pub fn Overview() -> impl IntoView {
         </div>
     }
     .erase()
+}
+
+/// Limits of the upstream's own are far wider than those of its workloads: they are seen
+/// when something is the matter with them.
+fn is_shown(workload: &Workload) -> bool {
+    let lanes = &workload.lanes;
+    let waits = lanes.foreground.waiting + lanes.background.waiting > 0;
+    let trouble = |it: &Budget| {
+        it.breaker != Breaker::default() || Zone::at(it.closeness_permille()) != Zone::Clear
+    };
+    workload_title(&workload.name) == workload.name || waits || workload.budgets.iter().any(trouble)
 }
 
 #[cfg(all(test, feature = "ssr"))]

@@ -2,6 +2,21 @@
 
 use crate::live::{Budget, Dimension, Layer};
 
+/// What limits of the upstream's own are of, in the place of a workload's name.
+pub const ALL_WORKLOADS: &str = "all workloads";
+
+/// The name under which the state has them.
+const GLOBAL: &str = "_global";
+
+/// A workload as it is called on the page.
+#[must_use]
+pub fn workload_title(name: &str) -> &str {
+    match name {
+        GLOBAL => ALL_WORKLOADS,
+        name => name,
+    }
+}
+
 /// How close something is to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {

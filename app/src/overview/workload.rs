@@ -12,7 +12,7 @@ use super::lanes::{LaneTable, LaneUse, bars, bars_title};
 use super::name;
 use super::pill::Pill;
 use super::users::{UserTable, ranked};
-use super::wording::{apps_differ, count, rate_permille};
+use super::wording::{apps_differ, count, rate_permille, workload_title};
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::live::{Budget, BudgetKey, Lanes, Scope, Workload};
@@ -26,7 +26,7 @@ pub fn WorkloadCard(
     /// The workload's name.
     name: String,
 ) -> impl IntoView {
-    let title = [&upstream, " / ", &name].concat();
+    let title = [&upstream, " / ", workload_title(&name)].concat();
     let path = workload_path(&upstream, &name);
     let feed = Feed::expect();
     let as_of = Memo::new(move |_| feed.shown.with(|it| it.state.as_of.clone()));

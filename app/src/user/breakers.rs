@@ -19,6 +19,9 @@ const COLUMNS: [&str; 5] = [
     "Upstream said",
 ];
 
+/// What the upstream's own limits of the app are of.
+const GLOBAL: &str = "App, all workloads";
+
 /// The table.
 #[component]
 pub fn Breakers(
@@ -30,10 +33,10 @@ pub fn Breakers(
         let now_ms = clock_ms.get();
         // Its own first: they come widest first.
         let rows = |user: &UserState| {
-            user.budgets
-                .iter()
-                .rev()
-                .map(|it| row(it, now_ms))
+            let own = user.budgets.iter().rev().map(|it| (scope(it), it));
+            let global = user.global.iter().map(|it| (GLOBAL, it));
+            own.chain(global)
+                .map(|(of, it)| row(of, it, now_ms))
                 .collect()
         };
         user.with(rows)
@@ -49,13 +52,16 @@ pub fn Breakers(
     .erase()
 }
 
-fn row(budget: &Budget, now_ms: i64) -> Vec<Cell> {
-    let breaker = &budget.breaker;
-    let of = match budget.scope {
+fn scope(budget: &Budget) -> &'static str {
+    match budget.scope {
         Scope::User => "User",
         Scope::Tenant => "Tenant",
         Scope::App => "App",
-    };
+    }
+}
+
+fn row(of: &str, budget: &Budget, now_ms: i64) -> Vec<Cell> {
+    let breaker = &budget.breaker;
     let label = breaker::label(breaker).unwrap_or_else(|| Label::zone(Zone::Clear, "Closed"));
     let said = breaker::explanation(breaker, now_ms);
     let said = said.trim_start_matches([':', ' ']).to_owned();
@@ -95,7 +101,7 @@ mod tests {
     use crate::overview::fixture::{NOW, throttled, tripped};
 
     fn texts(breaker: Breaker) -> Vec<String> {
-        let cells = row(&tripped("ana@x", breaker), NOW).into_iter();
+        let cells = row("User", &tripped("ana@x", breaker), NOW).into_iter();
         let text = |cell: Cell| {
             let label = cell.label.map(|label| label.word).unwrap_or_default();
             [label, cell.text, cell.more].concat()

@@ -13,11 +13,14 @@ pub fn Limits(
     /// The user.
     user: Memo<UserState>,
 ) -> impl IntoView {
-    let row = move |scope, title, note: &'static str| {
+    let row = move |scope: Option<Scope>, title, note: &'static str| {
         let budget = Memo::new(move |_| {
-            user.with(|user| user.budgets.iter().find(|it| it.scope == scope).cloned())
+            user.with(|user| match scope {
+                Some(scope) => user.budgets.iter().find(|it| it.scope == scope).cloned(),
+                None => user.global.clone(),
+            })
         });
-        let under = user.with_untracked(|user| match scope {
+        let under = user.with_untracked(|user| match scope.unwrap_or(Scope::App) {
             Scope::App => name::visible(&user.app),
             Scope::Tenant if user.tenant.is_empty() => "none".to_owned(),
             Scope::Tenant => name::visible(&user.tenant),
@@ -45,9 +48,10 @@ pub fn Limits(
                 <small>"a call must fit into all of them"</small>
             </div>
             <div class="matrix">
-                {row(Scope::User, "User", "its own")}
-                {row(Scope::Tenant, "Tenant", "all its users")}
-                {row(Scope::App, "App", "all users")}
+                {row(Some(Scope::User), "User", "its own")}
+                {row(Some(Scope::Tenant), "Tenant", "all its users")}
+                {row(Some(Scope::App), "App", "all users")}
+                {row(None, "App", "all workloads of the upstream")}
             </div>
         </section>
     }

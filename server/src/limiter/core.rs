@@ -119,12 +119,6 @@ impl Core {
         why
     }
 
-    /// The calls that wait, and since when.
-    pub(super) fn waits(&self) -> impl Iterator<Item = (&Call, tokio::time::Instant)> {
-        let all = self.waiting.values();
-        all.map(|waiting| (&waiting.call, waiting.since))
-    }
-
     pub(super) fn complete(&mut self, now: Instant, permit: Permit) -> Ended {
         let ended = self.engine.complete(now, permit);
         // A lost line only keeps the lease until it expires: too careful, never too late.

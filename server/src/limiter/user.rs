@@ -1,6 +1,6 @@
 //! One user as its page and programs read it: what limits it, what it waits for, what runs.
 
-use spillway::{BudgetView, Call, Key, Lane, Lease, Scope, Status};
+use spillway::{Key, Lane, LeaseView, Scope};
 use spillway_app::live::{self, UserState};
 
 use super::view::{shown, text};
@@ -54,11 +54,12 @@ impl Limiters {
             upstream: key.upstream.clone(),
             workload: key.workload.clone(),
             unwritable: limiter.ready().is_err(),
-            ..limiter.inner.user(&Who {
+            ..limiter.inner.user(&Key {
                 workload,
-                app: &app,
-                tenant: &key.tenant,
-                user: &key.user,
+                scope: Scope::User,
+                app,
+                tenant: key.tenant.clone(),
+                user: key.user.clone(),
             })
         })
     }
@@ -81,101 +82,48 @@ fn named<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Whose calls are meant.
-struct Who<'a> {
-    workload: usize,
-    app: &'a str,
-    tenant: &'a str,
-    user: &'a str,
-}
-
-impl Who<'_> {
-    fn makes(&self, call: &Call) -> bool {
-        call.workload == self.workload
-            && call.user == self.user
-            && call.tenant == self.tenant
-            && call.app == self.app
-    }
-
-    /// The budget that its calls are charged to at `scope`.
-    fn key(&self, scope: Scope) -> Key {
-        let call = Call {
-            workload: self.workload,
-            app: self.app.to_owned(),
-            tenant: self.tenant.to_owned(),
-            user: self.user.to_owned(),
-            lane: Lane::Foreground,
-            weight: 1,
-        };
-        Key::of(&call, scope)
-    }
-}
-
 impl Inner {
-    fn user(&self, who: &Who<'_>) -> UserState {
+    fn user(&self, key: &Key) -> UserState {
         let clock = &self.clock;
-        let mut core = self.shards.lock(self.shards.of(who.app));
-        let now = clock.now();
-        // Widest first, as everywhere.
-        let scopes = Scope::ALL.into_iter().rev();
-        let budgets = scopes.filter_map(|scope| core.engine.budget_view(now, &who.key(scope)));
-        let budgets: Vec<_> = budgets.filter(limits).collect();
-        let queue = |lane| {
-            let of_lane = core.waits().filter(|(call, _)| call.lane == lane);
-            let since = of_lane.filter(|(call, _)| who.makes(call)).map(|it| it.1);
-            queue(since.collect(), clock)
+        let view = {
+            let mut core = self.shards.lock(self.shards.of(&key.app));
+            let now = clock.now();
+            core.engine.user_view(now, key)
         };
-        let (foreground, background) = (queue(Lane::Foreground), queue(Lane::Background));
-        let leases = core.engine.leases().filter(|lease| who.makes(&lease.call));
-        let leases: Vec<_> = leases.collect();
-        drop(core);
-        let lingering = lingering(&budgets);
+        let Some(view) = view else {
+            return UserState::default();
+        };
+        let (own, global): (Vec<_>, Vec<_>) = view
+            .budgets
+            .iter()
+            .partition(|budget| budget.key.workload == key.workload);
+        let queue = |lane| live::Queue {
+            waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
+            since: view
+                .waiting_since
+                .get(lane)
+                .map(|at| text(clock.timestamp(at))),
+        };
+        let leases = view.leases.iter().take(UserState::LEASES_MAX);
         UserState {
-            app: who.app.to_owned(),
-            tenant: who.tenant.to_owned(),
-            user: who.user.to_owned(),
-            foreground,
-            background,
-            leases_total: leases.len() as u64,
-            leases: leases_shown(leases, lingering, clock),
-            budgets: budgets.iter().map(|it| shown(it, clock)).collect(),
+            app: key.app.clone(),
+            tenant: key.tenant.clone(),
+            user: key.user.clone(),
+            // Widest first, as everywhere.
+            budgets: own.iter().rev().map(|it| shown(it, clock)).collect(),
+            global: global.first().map(|it| shown(it, clock)),
+            foreground: queue(Lane::Foreground),
+            background: queue(Lane::Background),
+            leases: leases.map(|it| lease(it, clock)).collect(),
+            leases_total: view.leases.len() as u64,
             ..UserState::default()
         }
     }
 }
 
-/// Whether the budget can stop a call: the user's own is shown in any case.
-fn limits(budget: &BudgetView) -> bool {
-    let limits = !budget.layers.is_empty() || budget.breaker.status != Status::Closed;
-    limits || budget.key.scope == Scope::User
-}
-
-/// The calls that wait since these instants.
-fn queue(since: Vec<tokio::time::Instant>, clock: &Clock) -> live::Queue {
-    let longest = since.iter().map(tokio::time::Instant::elapsed).max();
-    live::Queue {
-        waiting: u32::try_from(since.len()).unwrap_or(u32::MAX),
-        since: longest.map(|for_long| {
-            let now = clock.wall_now();
-            text(now.checked_sub(for_long).unwrap_or(now))
-        }),
-    }
-}
-
-/// How many of the user's calls only their expiry will end.
-fn lingering(budgets: &[BudgetView]) -> u64 {
-    let user = budgets.iter().filter(|it| it.key.scope == Scope::User);
-    let layers = user.flat_map(|it| &it.layers);
-    layers.map(|layer| layer.lingering).max().unwrap_or(0)
-}
-
-/// The oldest grants first. The engine says how many linger, not which: they are marked
-/// where all do.
-fn leases_shown(mut leases: Vec<Lease>, lingering: u64, clock: &Clock) -> Vec<live::Lease> {
-    leases.sort_unstable_by_key(|lease| (lease.granted_at, lease.permit));
-    let all_linger = lingering >= leases.len() as u64;
-    let listed = leases.iter().take(UserState::LEASES_MAX);
-    let shown = listed.map(|lease| live::Lease {
+fn lease(view: &LeaseView, clock: &Clock) -> live::Lease {
+    let lease = &view.lease;
+    live::Lease {
         permit: lease.permit.0,
         lane: match lease.call.lane {
             Lane::Foreground => live::LaneName::Foreground,
@@ -185,7 +133,6 @@ fn leases_shown(mut leases: Vec<Lease>, lingering: u64, clock: &Clock) -> Vec<li
         granted_at: text(clock.timestamp(lease.granted_at)),
         expires_at: text(clock.timestamp(lease.expires_at)),
         probe: lease.probe,
-        lingering: all_linger,
-    });
-    shown.collect()
+        lingering: view.lingers,
+    }
 }

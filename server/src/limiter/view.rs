@@ -1,7 +1,5 @@
 //! The engine's views as the live data that pages and programs read.
 
-use std::collections::BTreeSet;
-
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use spillway::{
     BreakerView, BudgetView, Cursor, Instant, Key, Lane, LayerView, Reason, Scope, Status,
@@ -86,8 +84,6 @@ impl Inner {
             let app = self.budget_view(now, &self.app_key(workload));
             view.shared.extend(app);
         }
-        let stopping = self.stopping(now, &view);
-        view.shared.extend(stopping);
         let lane = |lane| live::Lane {
             waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
             waiting_ms_max: view
@@ -121,6 +117,7 @@ impl Inner {
                 .collect(),
         }
     }
+
     /// What all shards' engines show together, and what became of their calls.
     fn joined(
         &self,
@@ -140,40 +137,6 @@ impl Inner {
     fn budget_view(&self, now: Instant, key: &Key) -> Option<BudgetView> {
         let mut core = self.shards.lock(self.shards.of(&key.app));
         core.engine.budget_view(now, key)
-    }
-
-    /// Budgets of apps and tenants that stop or slow down a user in the view, and are not in
-    /// it themselves because others are closer to a limit.
-    fn stopping(&self, now: Instant, view: &WorkloadView) -> Vec<BudgetView> {
-        if view.shared.len() >= view.shared_total {
-            return Vec::new();
-        }
-        let wider = [Scope::Tenant, Scope::App];
-        let keys = view
-            .users
-            .iter()
-            .flat_map(|user| wider.map(|scope| widened(&user.key, scope)));
-        let keys: BTreeSet<_> = keys.collect();
-        let shown = |key: &Key| view.shared.iter().any(|budget| budget.key == *key);
-        keys.iter()
-            .filter(|key| !shown(key))
-            .filter_map(|key| self.budget_view(now, key))
-            .filter(|budget| budget.breaker.status != Status::Closed)
-            .collect()
-    }
-}
-
-/// The key of a wider scope that a user's calls are charged to as well.
-fn widened(user: &Key, scope: Scope) -> Key {
-    let tenant = match scope {
-        Scope::App => String::new(),
-        _ => user.tenant.clone(),
-    };
-    Key {
-        scope,
-        tenant,
-        user: String::new(),
-        ..user.clone()
     }
 }
 
@@ -206,8 +169,7 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
             Status::HalfOpen => live::BreakerState::HalfOpen,
             Status::Recovering => live::BreakerState::Recovering,
         },
-        // Filled from the engine's view once that has it.
-        since: None,
+        since: breaker.since.map(shown),
         until: breaker.until.map(shown),
         reason: breaker.reason.map(|reason| match reason {
             Reason::Throttled => live::BreakerReason::Throttled,

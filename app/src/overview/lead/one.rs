@@ -5,19 +5,24 @@ use super::{Lead, Part, Placed, Tone, near, quota, trip};
 use crate::live::{Lane, Lanes, Scope, UserState, Workload};
 use crate::overview::name;
 use crate::overview::users::held_background;
-use crate::overview::wording::{plural, tightest, usage};
+use crate::overview::wording::{ALL_WORKLOADS, plural, tightest, usage};
 
 /// Says how things are with `user` at `now_ms`.
 #[must_use]
 pub fn one(user: &UserState, gateway_url: &str, now_ms: i64) -> Lead {
     let of = pressure(user);
-    let placed = user.budgets.iter().map(|budget| Placed {
+    let placed = |budget, workload| Placed {
         upstream: &user.upstream,
-        workload: &user.workload,
+        workload,
         of: &of,
         budget,
-    });
-    let (own, shared): (Vec<_>, Vec<_>) = placed.partition(|it| it.budget.scope == Scope::User);
+    };
+    let (own, mut shared): (Vec<_>, Vec<_>) = user
+        .budgets
+        .iter()
+        .map(|budget| placed(budget, user.workload.as_str()))
+        .partition(|it| it.budget.scope == Scope::User);
+    shared.extend(user.global.iter().map(|it| placed(it, ALL_WORKLOADS)));
     let all = [own.as_slice(), &shared].concat();
     let mut lead = unwritable(user)
         .or_else(|| trip::shared_stopped(&shared, now_ms))
