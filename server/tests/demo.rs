@@ -68,9 +68,12 @@ impl Demo {
         serde_json::from_value(get(self.simulator, "/_sim/stats").await).unwrap()
     }
 
-    /// The only workload's live data.
+    /// The live data of OneNote.
     async fn workload(&self) -> Value {
-        get(self.dashboard, "/api/v1/state").await["upstreams"][0]["workloads"][0].clone()
+        let state = get(self.dashboard, "/api/v1/state").await;
+        let workloads = state["upstreams"][0]["workloads"].as_array().unwrap();
+        let onenote = workloads.iter().find(|it| it["name"] == "onenote");
+        onenote.unwrap().clone()
     }
 
     /// Shows the score to `look` again and again until so many of the limits' hours have passed.

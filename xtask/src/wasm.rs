@@ -11,10 +11,8 @@ use crate::layout::{Layout, NAME};
 
 /// What `wasm-opt` does. The features are those that the compiler uses and browsers have; `--all-features` would
 /// make a module that Chromium refuses.
-pub const OPTIMISATION: [&str; 8] = [
+pub const OPTIMISATION: [&str; 7] = [
     "-Oz",
-    // Again until nothing more is won: another kilobyte, for a minute of a build that is done once.
-    "--converge",
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",
     "--enable-sign-ext",

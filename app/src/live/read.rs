@@ -116,6 +116,7 @@ macro_rules! structs {
         }
     )*};
 }
+#[cfg(feature = "hydrate")]
 pub(crate) use structs;
 
 /// Choices, by their names.

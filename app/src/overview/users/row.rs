@@ -133,7 +133,7 @@ fn note_of_wider(wider: &Budget) -> String {
                 .filter(|it| it.dimension == Dimension::Rate);
             let full = rates.max_by_key(|it| (it.used_permille(), it.window_ms));
             [
-                &scope(wider).to_lowercase(),
+                &scope(wider).to_ascii_lowercase(),
                 ": ",
                 &full.map(usage).unwrap_or_default(),
             ]
