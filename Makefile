@@ -26,6 +26,7 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 .PHONY: bench
 bench: setup ## Measure the engine against its peers, and the whole against other clients
 	@$(with) cargo bench --package spillway --bench '*'
+	@$(with) cargo bench --package spillway-server --bench threads
 	@echo "bench: building the server (minutes the first time)"
 	@$(with) cargo build --package spillway-server
 	@SPILLWAY_BIN="$(target)/debug/spillway" benches/spiral/bench

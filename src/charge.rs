@@ -214,6 +214,7 @@ impl Engine {
             granted_at: self.now,
             expires_at: self.now.plus_ms(self.settings.lease_ms),
         };
+        self.next_permit = self.numbers.after(self.next_permit);
         let grant = self.charge(held, true);
         for scope in [Scope::Tenant, Scope::App] {
             let places = [stand.own.at(scope), stand.global.at(scope)];
@@ -274,7 +275,6 @@ impl Engine {
             let lasts_ms = self.settings.probe_ms.min(self.settings.lease_ms);
             held.expires_at = held.granted_at.plus_ms(lasts_ms);
         }
-        self.next_permit = self.next_permit.max(held.permit.0 + 1);
         self.leases.insert(held);
         Grant {
             permit: held.permit,
@@ -298,6 +298,7 @@ impl Engine {
             granted_at: lease.granted_at,
             expires_at: lease.expires_at,
         };
+        self.go_on_with(lease.permit.0.saturating_add(1));
         self.charge(held, false);
     }
 

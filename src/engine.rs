@@ -8,6 +8,7 @@ use crate::lease::Leases;
 use crate::pause::Pauses;
 use crate::policy::{Dimension, Policy};
 use crate::queue::{Queue, Spot};
+use crate::shards::Numbers;
 use crate::time::Instant;
 use crate::tree::{Place, Tree};
 use crate::workload::Workload;
@@ -53,6 +54,7 @@ pub struct Engine {
     pub(crate) deadlines: BTreeSet<(Instant, Ticket)>,
     pub(crate) settled: Vec<Settled>,
     pub(crate) pauses: Pauses,
+    pub(crate) numbers: Numbers,
     pub(crate) next_permit: u64,
     pub(crate) next_ticket: u64,
     pub(crate) full_at: Option<Instant>,
@@ -73,6 +75,7 @@ impl Engine {
             deadlines: BTreeSet::new(),
             settled: Vec::new(),
             pauses: Pauses::default(),
+            numbers: Numbers::ALL,
             next_permit: 1,
             next_ticket: 1,
             full_at: None,

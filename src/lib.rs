@@ -61,6 +61,7 @@ mod queue;
 mod record;
 mod report;
 mod shape;
+mod shards;
 pub mod signal;
 mod time;
 mod tree;

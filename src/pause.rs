@@ -58,6 +58,15 @@ pub(crate) struct Pauses {
 }
 
 impl Whose {
+    /// The app whose calls it pauses; `None`: all apps'.
+    #[must_use]
+    pub fn app(&self) -> Option<&str> {
+        match self {
+            Self::Upstream => None,
+            Self::App { app } | Self::Tenant { app, .. } | Self::User { app, .. } => Some(app),
+        }
+    }
+
     /// As wide as this scope; an upstream as wide as an app.
     const fn scope(&self) -> Scope {
         match self {

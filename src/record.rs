@@ -77,7 +77,7 @@ impl Engine {
     /// already; takes running calls to end by their expiry, unless somebody says otherwise;
     /// and lets others probe what was probed by a call that is no more.
     pub fn restored(&mut self, next: Permit) {
-        self.next_permit = self.next_permit.max(next.0);
+        self.go_on_with(next.0);
         let now = self.now;
         let permits: Vec<_> = self.leases.iter().map(|held| held.permit).collect();
         permits
@@ -148,6 +148,11 @@ impl Engine {
     pub fn restore_pause(&mut self, whose: Whose, until: Instant) {
         // A bound that was kept when it was written is kept now.
         let _ = self.pause(self.now, whose, until);
+    }
+
+    /// Numbers below this were given out.
+    pub(crate) fn go_on_with(&mut self, number: u64) {
+        self.next_permit = self.next_permit.max(self.numbers.at_or_after(number));
     }
 
     fn make(&mut self, key: &Key) -> Option<Place> {

@@ -119,7 +119,8 @@ impl Engine {
             match (entry, node.scope) {
                 ((closeness, place, Some(key)), Scope::User) => users.push((closeness, place, key)),
                 ((closeness, place, Some(key)), _) => {
-                    let status = node.breaker().map(|breaker| breaker.view().status);
+                    let breaker = node.breaker().map(crate::breaker::Breaker::view);
+                    let status = breaker.unwrap_or_default().status;
                     shared.push((Reverse(key.scope), Reverse((status, closeness)), key, place));
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! The engine with its journal and the callers that wait: everything behind one lock.
+//! An engine with its journal and the callers that wait: what is behind a shard's lock.
 //!
 //! Nothing here waits. What has to happen after the lock is released (a waiting caller is
 //! told, the keeper is woken) comes back as a value.
@@ -12,7 +12,8 @@ use spillway::{
 use tokio::sync::oneshot;
 
 use super::journal::{Journal, Unwritable};
-use super::outside::Outside;
+use super::outside::Holders;
+use super::shards::ShardIndex;
 use super::tally::Tally;
 use crate::clock::Clock;
 
@@ -28,7 +29,12 @@ pub(super) enum Stop {
 }
 
 /// An outcome for a caller that waits, to be handed over when the lock is released.
-pub(super) type Delivery = (oneshot::Sender<Outcome>, Outcome);
+pub(super) struct Delivery {
+    pub(super) caller: oneshot::Sender<Outcome>,
+    pub(super) outcome: Outcome,
+    /// Which shard's outcome it is.
+    pub(super) shard: ShardIndex,
+}
 
 /// A call that waits.
 struct Waiting {
@@ -40,49 +46,57 @@ struct Waiting {
 /// What a call that asks is told.
 pub(super) enum Asked {
     Now(Outcome),
+    /// A new user, and the shards count as many as they may; some may be idle.
+    Crowded(Refusal),
     Later(Ticket, oneshot::Receiver<Outcome>),
 }
 
 pub(super) struct Core {
+    /// Which shard's it is.
+    pub(super) shard: ShardIndex,
     pub(super) engine: Engine,
     pub(super) journal: Journal,
     pub(super) tallies: Vec<Tally>,
-    pub(super) outside: Outside,
+    pub(super) outside: Holders,
+    /// How many users of it the other shards know of.
+    pub(super) users_counted: usize,
     waiting: HashMap<Ticket, Waiting>,
     closing: bool,
 }
 
 impl Core {
+    /// With a journal that takes nothing yet.
     pub(super) fn new(
+        shard: ShardIndex,
         engine: Engine,
-        journal: Journal,
         workloads: usize,
-        outside: Outside,
+        outside: Holders,
     ) -> Self {
         Self {
+            shard,
             engine,
-            journal,
+            journal: Journal::closed(),
             tallies: vec![Tally::default(); workloads],
             outside,
+            users_counted: 0,
             waiting: HashMap::new(),
             closing: false,
         }
     }
 
-    pub(super) fn ask(&mut self, clock: &Clock, call: Call, hold_ms: u64) -> Asked {
+    pub(super) fn ask(&mut self, clock: &Clock, call: &Call, hold_ms: u64) -> Asked {
         if self.closing {
             return Asked::Now(Err(Stop::Closing));
         }
         if self.journal.is_broken() {
-            self.tallies[call.workload].refused(call.lane, unix_s(clock));
-            return Asked::Now(Err(Stop::Storage));
+            return Asked::Now(Err(self.refused(clock, call, Stop::Storage)));
         }
         let now = clock.now();
-        match self.engine.ask(now, &call, now.plus_ms(hold_ms)) {
-            Answer::Granted(grant) => Asked::Now(self.let_go(clock, &call, grant, None)),
+        match self.engine.ask(now, call, now.plus_ms(hold_ms)) {
+            Answer::Granted(grant) => Asked::Now(self.let_go(clock, call, grant, None)),
+            Answer::Refused(refusal @ Refusal::Capacity { .. }) => Asked::Crowded(refusal),
             Answer::Refused(refusal) => {
-                self.tallies[call.workload].refused(call.lane, unix_s(clock));
-                Asked::Now(Err(Stop::Refused(refusal)))
+                Asked::Now(Err(self.refused(clock, call, Stop::Refused(refusal))))
             }
             Answer::Parked(ticket) => {
                 let (outcome, receiver) = oneshot::channel();
@@ -90,13 +104,19 @@ impl Core {
                     ticket,
                     Waiting {
                         outcome,
-                        call,
+                        call: call.clone(),
                         since: tokio::time::Instant::now(),
                     },
                 );
                 Asked::Later(ticket, receiver)
             }
         }
+    }
+
+    /// Counts a call that is refused.
+    pub(super) fn refused(&mut self, clock: &Clock, call: &Call, why: Stop) -> Stop {
+        self.tallies[call.workload].refused(call.lane, unix_s(clock));
+        why
     }
 
     pub(super) fn complete(&mut self, now: Instant, permit: Permit) -> Ended {
@@ -167,7 +187,11 @@ impl Core {
         let waiting = std::mem::take(&mut self.waiting);
         let stopped = waiting.into_iter().map(|(ticket, waiting)| {
             self.engine.cancel(now, ticket);
-            (waiting.outcome, Err(Stop::Closing))
+            Delivery {
+                caller: waiting.outcome,
+                outcome: Err(Stop::Closing),
+                shard: self.shard,
+            }
         });
         stopped.collect()
     }
@@ -181,12 +205,13 @@ impl Core {
         };
         let outcome = match outcome {
             Ok(grant) => self.let_go(clock, &waiting.call, grant, Some(waiting.since)),
-            Err(refusal) => {
-                self.tallies[waiting.call.workload].refused(waiting.call.lane, unix_s(clock));
-                Err(Stop::Refused(refusal))
-            }
+            Err(refusal) => Err(self.refused(clock, &waiting.call, Stop::Refused(refusal))),
         };
-        Some((waiting.outcome, outcome))
+        Some(Delivery {
+            caller: waiting.outcome,
+            outcome,
+            shard: self.shard,
+        })
     }
 
     /// A grant leaves only when it is in the journal.
@@ -204,8 +229,7 @@ impl Core {
             .and_then(|lease| self.journal.granted(&lease));
         if written.is_err() {
             self.engine.refund(clock.now(), grant.permit);
-            self.tallies[call.workload].refused(call.lane, unix_s(clock));
-            return Err(Stop::Storage);
+            return Err(self.refused(clock, call, Stop::Storage));
         }
         let hold = since.map(|since| since.elapsed());
         self.tallies[call.workload].admitted(call.lane, hold, unix_s(clock));

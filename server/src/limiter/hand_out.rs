@@ -8,7 +8,8 @@ use spillway::{Ended, Headroom, Instant, NotRenewed, Signal, Trip};
 use super::core::Core;
 use super::outside::{Handed, Owner};
 use super::permit_id::PermitId;
-use super::{Ask, Limiter, Permit, Refused};
+use super::shards::ShardIndex;
+use super::{Ask, Limiter, Refused};
 use crate::clock::Clock;
 
 /// A permit that has been handed out.
@@ -72,13 +73,15 @@ impl Limiter {
         ask: Ask,
         hold: Duration,
     ) -> Result<HandedOut, NotHandedOut> {
-        let full = |core: &mut Core, clock: &Clock| core.outside.is_full(clock.now());
-        if self.inner.with(full) {
+        let inner = &self.inner;
+        if inner.outside.lock().is_full(inner.clock.now()) {
             return Err(NotHandedOut::TooMany);
         }
         let permit = self.acquire(ask, hold).await?;
-        self.inner
-            .with(|core, clock| core.hand_out(clock, permit, owner))
+        let shard = permit.shard();
+        inner.with(shard, |core, clock| {
+            core.hand_out(clock, permit.into_number(), owner)
+        })
     }
 
     /// The call that `id` was for has ended, and its answer said `signal`. Again: nothing.
@@ -92,9 +95,10 @@ impl Limiter {
         signal: &Signal,
     ) -> Result<(), UnknownPermit> {
         let signal = self.inner.in_engine_time(signal);
-        let (trips, ended) = self
-            .inner
-            .with(|core, clock| core.complete_outside(clock.now(), owner, id, &signal))?;
+        let shard = self.shard_outside(owner, id)?;
+        let (trips, ended) = self.inner.with(shard, |core, clock| {
+            core.complete_outside(clock.now(), owner, id, &signal)
+        })?;
         self.inner.warn_of(trips);
         if ended == Ended::Overrun {
             tracing::warn!(
@@ -110,7 +114,8 @@ impl Limiter {
     /// # Errors
     /// See [`NotExtended`].
     pub fn renew(&self, owner: &Owner, id: PermitId) -> Result<Duration, NotExtended> {
-        self.inner.with(|core, clock| {
+        let shard = self.shard_outside(owner, id)?;
+        self.inner.with(shard, |core, clock| {
             let now = clock.now();
             let expires_at = core.renew_outside(now, owner, id)?;
             Ok(clock.wall(expires_at.ms_since(now)))
@@ -123,17 +128,28 @@ impl Limiter {
     /// # Errors
     /// `owner` holds no such permit.
     pub fn give_back(&self, owner: &Owner, id: PermitId) -> Result<(), UnknownPermit> {
-        self.inner
-            .with(|core, clock| core.give_back_outside(clock.now(), owner, id))
+        let shard = self.shard_outside(owner, id)?;
+        self.inner.with(shard, |core, clock| {
+            core.give_back_outside(clock.now(), owner, id)
+        })
     }
 
     /// What is left of the layers that such a call meets.
     #[must_use]
     pub fn left(&self, ask: &Ask) -> Option<Left> {
-        self.inner.with(|core, clock| {
+        let shard = self.inner.shards.of(&ask.app);
+        self.inner.with(shard, |core, clock| {
             let headroom = core.engine.headroom(clock.now(), &ask.call())?;
             Some(Left::of(headroom, clock))
         })
+    }
+
+    /// Where the permit that `owner` holds under this name is known by its number.
+    fn shard_outside(&self, owner: &Owner, id: PermitId) -> Result<ShardIndex, UnknownPermit> {
+        let now = self.inner.clock.now();
+        let mut outside = self.inner.outside.lock();
+        let handed = outside.find(now, owner, id).ok_or(UnknownPermit)?;
+        Ok(handed.shard)
     }
 }
 
@@ -141,11 +157,11 @@ impl Core {
     fn hand_out(
         &mut self,
         clock: &Clock,
-        permit: Permit,
+        number: spillway::Permit,
         owner: Owner,
     ) -> Result<HandedOut, NotHandedOut> {
-        let (now, number) = (clock.now(), permit.into_number());
-        if self.outside.is_full(now) {
+        let now = clock.now();
+        if self.outside.lock().is_full(now) {
             self.refund(now, number);
             return Err(NotHandedOut::TooMany);
         }
@@ -156,6 +172,7 @@ impl Core {
         let handed = Handed {
             id: PermitId::random(),
             permit: number,
+            shard: self.shard,
             owner,
             expires_at: lease.expires_at,
             ended: false,
@@ -165,7 +182,7 @@ impl Core {
             return Err(Refused::Storage.into());
         }
         let id = handed.id;
-        self.outside.insert(handed);
+        self.outside.lock().insert(handed);
         let headroom = self.engine.headroom(now, &lease.call);
         Ok(HandedOut {
             id,
@@ -186,7 +203,7 @@ impl Core {
         };
         let trips = self.report(now, permit, Some(signal));
         let ended = self.complete(now, permit);
-        self.outside.end(id);
+        self.outside.lock().end(id);
         Ok((trips, ended))
     }
 
@@ -198,7 +215,7 @@ impl Core {
     ) -> Result<Instant, NotExtended> {
         let permit = self.running_outside(now, owner, id)?;
         let expires_at = self.renew(now, permit.ok_or(NotRenewed::Ended)?)?;
-        self.outside.extend(id, expires_at);
+        self.outside.lock().extend(id, expires_at);
         Ok(expires_at)
     }
 
@@ -210,19 +227,20 @@ impl Core {
     ) -> Result<(), UnknownPermit> {
         if let Some(permit) = self.running_outside(now, owner, id)? {
             self.refund(now, permit);
-            self.outside.end(id);
+            self.outside.lock().end(id);
         }
         Ok(())
     }
 
     /// The number of the permit, unless it was ended before.
     fn running_outside(
-        &mut self,
+        &self,
         now: Instant,
         owner: &Owner,
         id: PermitId,
     ) -> Result<Option<spillway::Permit>, UnknownPermit> {
-        let handed = self.outside.find(now, owner, id).ok_or(UnknownPermit)?;
+        let mut outside = self.outside.lock();
+        let handed = outside.find(now, owner, id).ok_or(UnknownPermit)?;
         Ok((!handed.ended).then_some(handed.permit))
     }
 }

@@ -1,10 +1,18 @@
 //! The journal: every grant is in the file before it leaves, so that it survives
 //! `kill -9`; the file is synced each second, so that a power loss may lose that second.
+//!
+//! All shards of an upstream write to the same one. Its lock is held for the write alone:
+//! lines are made before. Those of one app keep their order, since they are written while
+//! the app's shard is locked; the order of different apps' lines does not matter.
 
 use std::{
     borrow::Cow,
     fs::File,
     io::{self, Write},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use spillway::{Breaker, Instant, Key, Lease, Permit, Whose};
@@ -12,15 +20,25 @@ use spillway::{Breaker, Instant, Key, Lease, Permit, Whose};
 use super::outside::Handed;
 use super::record::Record;
 
-/// An open journal of one generation.
-#[derive(Debug)]
+/// An open journal of one generation. Clones share it.
+#[derive(Clone, Debug)]
 pub(super) struct Journal {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Whether a line may be torn: it takes no more.
+    broken: AtomicBool,
+    written: Mutex<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
     /// None before the first generation has begun.
     file: Option<File>,
-    line: Vec<u8>,
     bytes: u64,
     unsynced: bool,
-    broken: bool,
 }
 
 /// The journal cannot be written: nothing may be granted.
@@ -29,47 +47,49 @@ pub(super) struct Journal {
 pub struct Unwritable;
 
 impl Journal {
-    pub(super) const fn new(file: File) -> Self {
-        Self {
-            file: Some(file),
-            line: Vec::new(),
-            bytes: 0,
-            unsynced: false,
-            broken: false,
-        }
+    pub(super) fn new(file: File) -> Self {
+        Self::with(Some(file))
     }
 
     /// One that takes nothing, until the first generation begins.
-    pub(super) const fn closed() -> Self {
+    pub(super) fn closed() -> Self {
+        Self::with(None)
+    }
+
+    fn with(file: Option<File>) -> Self {
+        let shared = Shared {
+            broken: AtomicBool::new(file.is_none()),
+            written: Mutex::new(Written {
+                file,
+                bytes: 0,
+                unsynced: false,
+            }),
+        };
         Self {
-            file: None,
-            line: Vec::new(),
-            bytes: 0,
-            unsynced: false,
-            broken: true,
+            shared: Arc::new(shared),
         }
     }
 
     /// How long it is.
-    pub(super) const fn bytes(&self) -> u64 {
-        self.bytes
+    pub(super) fn bytes(&self) -> u64 {
+        self.written().bytes
     }
 
     /// Whether a line of it may be torn: it takes no more.
-    pub(super) const fn is_broken(&self) -> bool {
-        self.broken
+    pub(super) fn is_broken(&self) -> bool {
+        self.shared.broken.load(Ordering::Acquire)
     }
 
-    pub(super) fn granted(&mut self, lease: &Lease) -> Result<(), Unwritable> {
+    pub(super) fn granted(&self, lease: &Lease) -> Result<(), Unwritable> {
         self.append(&Record::Lease(Cow::Borrowed(lease)))
     }
 
-    pub(super) fn handed_out(&mut self, handed: &Handed) -> Result<(), Unwritable> {
+    pub(super) fn handed_out(&self, handed: &Handed) -> Result<(), Unwritable> {
         self.append(&Record::Outside(Cow::Borrowed(handed)))
     }
 
     pub(super) fn renewed(
-        &mut self,
+        &self,
         permit: Permit,
         at: Instant,
         expires_at: Instant,
@@ -81,18 +101,14 @@ impl Journal {
         })
     }
 
-    pub(super) fn breaker(
-        &mut self,
-        key: &Key,
-        breaker: Option<&Breaker>,
-    ) -> Result<(), Unwritable> {
+    pub(super) fn breaker(&self, key: &Key, breaker: Option<&Breaker>) -> Result<(), Unwritable> {
         self.append(&Record::Breaker {
             key: Cow::Borrowed(key),
             breaker: breaker.map(Cow::Borrowed),
         })
     }
 
-    pub(super) fn weighed(&mut self, lease: &Lease, at: Instant) -> Result<(), Unwritable> {
+    pub(super) fn weighed(&self, lease: &Lease, at: Instant) -> Result<(), Unwritable> {
         self.append(&Record::Weighed {
             permit: lease.permit,
             at,
@@ -102,7 +118,7 @@ impl Journal {
     }
 
     pub(super) fn paused(
-        &mut self,
+        &self,
         whose: &Whose,
         at: Instant,
         until: Option<Instant>,
@@ -114,39 +130,58 @@ impl Journal {
         })
     }
 
-    pub(super) fn ended(&mut self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
+    pub(super) fn ended(&self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
         self.append(&Record::Ended { permit, at })
     }
 
-    pub(super) fn refunded(&mut self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
+    pub(super) fn refunded(&self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
         self.append(&Record::Refunded { permit, at })
     }
 
     /// A handle to sync with, if anything was written since the last.
-    pub(super) fn take_unsynced(&mut self) -> Option<io::Result<File>> {
-        let file = self.file.as_ref()?;
-        std::mem::take(&mut self.unsynced).then(|| file.try_clone())
+    pub(super) fn take_unsynced(&self) -> Option<io::Result<File>> {
+        let mut written = self.written();
+        let unsynced = std::mem::take(&mut written.unsynced);
+        let file = written.file.as_ref().filter(|_| unsynced)?;
+        Some(file.try_clone())
     }
 
-    pub(super) fn append(&mut self, record: &Record<'_>) -> Result<(), Unwritable> {
-        let Some(file) = self.file.as_mut().filter(|_| !self.broken) else {
-            return Err(Unwritable);
-        };
-        self.line.clear();
-        let written = record
-            .write(&mut self.line)
+    pub(super) fn append(&self, record: &Record<'_>) -> Result<(), Unwritable> {
+        let mut line = Vec::with_capacity(LINE_USUAL);
+        let appended = record
+            .write(&mut line)
             .map_err(io::Error::from)
-            .and_then(|()| file.write_all(&self.line));
-        if let Err(error) = written {
-            self.broken = true;
+            .and_then(|()| self.write(&line));
+        appended.unwrap_or_else(|error| {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "the journal cannot be written; nothing is granted"
             );
-            return Err(Unwritable);
+            Err(Unwritable)
+        })
+    }
+
+    /// Appends a whole line. Once that fails, nothing follows: what is behind a torn line
+    /// could not be read back.
+    fn write(&self, line: &[u8]) -> io::Result<Result<(), Unwritable>> {
+        let mut written = self.written();
+        let Some(file) = written.file.as_mut().filter(|_| !self.is_broken()) else {
+            return Ok(Err(Unwritable));
+        };
+        if let Err(error) = file.write_all(line) {
+            self.shared.broken.store(true, Ordering::Release);
+            return Err(error);
         }
-        self.bytes += self.line.len() as u64;
-        self.unsynced = true;
-        Ok(())
+        written.bytes += line.len() as u64;
+        written.unsynced = true;
+        Ok(Ok(()))
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        let written = self.shared.written.lock();
+        written.unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Most lines fit in so many bytes.
+const LINE_USUAL: usize = 512;

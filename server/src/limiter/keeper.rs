@@ -3,20 +3,23 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fs::{self, File},
     io,
     sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
-use spillway::{BudgetRecord, Engine, Instant, Lease, Whose};
+use spillway::{BudgetRecord, Instant, Lease, Permit, Whose};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::Inner;
+use super::core::Core;
 use super::files::Kind;
 use super::journal::Journal;
 use super::outside::Handed;
 use super::record::{FORMAT, Header, Record};
+use super::shards::ShardIndex;
 
 /// A power loss may cost this much of the journal (engine.md, Persistence).
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -28,18 +31,18 @@ const JOURNAL_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Each so many generations the snapshot is whole, so that few files have to be read back.
 const DELTAS_MAX: u64 = 20;
 
-/// Lets waiting calls go when their time has come. Ends when the limiter is gone.
-pub(super) async fn wake(inner: Arc<Inner>) {
+/// Lets a shard's waiting calls go when their time has come. Ends when the limiter is gone.
+pub(super) async fn wake(inner: Arc<Inner>, shard: ShardIndex) {
     loop {
-        let armed = inner.armed();
+        let armed = inner.shards.lock(shard).engine.wake_at();
         tokio::select! {
-            () = inner.rearm.notified() => {}
+            () = inner.shards.rearmed(shard) => {}
             () = async {
                 match armed {
                     Some(at) => sleep_until(inner.clock.reached_at(at)).await,
                     None => std::future::pending().await,
                 }
-            } => inner.with(|_, _| ()),
+            } => inner.with(shard, |_, _| ()),
         }
     }
 }
@@ -68,17 +71,12 @@ pub(super) async fn keep(inner: Arc<Inner>) {
 
 impl Inner {
     fn keep_once(&self) -> io::Result<()> {
-        let (to_sync, renew) = {
-            let mut core = self.lock();
-            (
-                core.journal.take_unsynced(),
-                core.journal.bytes() >= JOURNAL_BYTES_MAX || core.journal.is_broken(),
-            )
-        };
-        if renew {
+        let journal = self.shards.journal();
+        if journal.bytes() >= JOURNAL_BYTES_MAX || journal.is_broken() {
             return self.next_generation(false);
         }
-        to_sync
+        journal
+            .take_unsynced()
             .transpose()?
             .map_or(Ok(()), |journal: File| journal.sync_data())
     }
@@ -95,20 +93,19 @@ impl Inner {
         // Behind a generation without its snapshot, changes alone would leave a gap.
         let gap = self.gap.swap(true, Ordering::Relaxed);
         let whole = whole || gap || next.is_multiple_of(DELTAS_MAX);
-        let known = self.swap_journal(journal, whole);
+        let known = self.swap_journal(&journal, whole);
         let kind = if whole { Kind::Full } else { Kind::Delta };
         self.files
-            .write_whole(kind, next, &Self::snapshot(&known)?)?;
+            .write_whole(kind, next, &self.snapshot(&known)?)?;
         self.gap.store(false, Ordering::Relaxed);
         self.files.remove_before(next, whole)
     }
 
     /// A journal with its header on disk; nothing is left of one that cannot be written.
     fn new_journal(&self, generation: u64) -> io::Result<Journal> {
-        let mut journal = Journal::new(self.files.create(Kind::Journal, generation)?);
-        let header = self.header(&self.lock().engine);
+        let journal = Journal::new(self.files.create(Kind::Journal, generation)?);
         let written = journal
-            .append(&Record::Header(header))
+            .append(&Record::Header(self.header()))
             .map_err(io::Error::other);
         let synced = written.and_then(|()| {
             journal
@@ -124,37 +121,24 @@ impl Inner {
         Ok(journal)
     }
 
-    /// From here on `journal` takes what happens; what was known until then comes back.
-    fn swap_journal(&self, journal: Journal, whole: bool) -> Known<'_> {
-        let mut core = self.lock();
-        let now = self.clock.now();
-        core.journal = journal;
-        let changes = core.engine.take_changes(now);
-        let outside: Vec<_> = core.outside.iter(now).cloned().collect();
-        let overdue = outside
-            .iter()
-            .filter(|handed| !handed.ended)
-            .filter_map(|handed| core.engine.overdue(handed.permit).cloned())
-            .collect();
-        Known {
-            header: self.header(&core.engine),
-            pauses: core
-                .engine
-                .pauses()
-                .map(|(whose, until)| (whose.clone(), until))
-                .collect(),
-            budgets: if whole {
-                core.engine.records(now)
-            } else {
-                changes
-            },
-            leases: core.engine.leases().collect(),
-            overdue,
-            outside,
+    /// From here on `journal` takes what happens; what was known until then comes back. The
+    /// shards change over one after the other, the first one first: each app's lines are
+    /// either known or in the new journal.
+    fn swap_journal(&self, journal: &Journal, whole: bool) -> Known {
+        let mut known = Known::default();
+        for mut core in self.shards.each() {
+            core.journal = journal.clone();
+            known.add(&mut core, self.clock.now(), whole);
         }
+        known
     }
 
-    fn header(&self, engine: &Engine) -> Header<'_> {
+    fn header(&self) -> Header<'_> {
+        let engines = self.shards.each().map(|core| {
+            let engine = &core.engine;
+            (engine.next_permit(), engine.full_at())
+        });
+        let (next_permits, full_at): (Vec<_>, Vec<_>) = engines.unzip();
         Header {
             format: FORMAT,
             instance: Cow::Borrowed(&self.instance),
@@ -165,18 +149,21 @@ impl Inner {
                 .map(|workload| Cow::Borrowed(workload.name.as_str()))
                 .collect(),
             clock: self.clock.now(),
-            next_permit: engine.next_permit(),
-            full_at: engine.full_at(),
+            next_permit: next_permits.into_iter().max().unwrap_or(Permit(1)),
+            full_at: full_at.into_iter().flatten().max(),
         }
     }
 
-    fn snapshot(known: &Known<'_>) -> io::Result<Vec<u8>> {
+    fn snapshot(&self, known: &Known) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        Record::Header(known.header.clone()).write(&mut content)?;
+        // Of now, so that neither time nor numbers go back behind what is known.
+        let header = self.header();
+        let at = header.clock;
+        Record::Header(header).write(&mut content)?;
         for (whose, until) in &known.pauses {
             let pause = Record::Pause {
                 whose: Cow::Borrowed(whose),
-                at: known.header.clock,
+                at,
                 until: Some(*until),
             };
             pause.write(&mut content)?;
@@ -199,11 +186,30 @@ impl Inner {
 }
 
 /// What is known at the instant at which a generation begins.
-struct Known<'a> {
-    header: Header<'a>,
-    pauses: Vec<(Whose, Instant)>,
+#[derive(Default)]
+struct Known {
+    /// Those of the whole upstream are in all shards.
+    pauses: BTreeMap<Whose, Instant>,
     budgets: Vec<BudgetRecord>,
     leases: Vec<Lease>,
     overdue: Vec<Lease>,
     outside: Vec<Handed>,
+}
+
+impl Known {
+    fn add(&mut self, core: &mut Core, now: Instant, whole: bool) {
+        let engine = &mut core.engine;
+        let changes = engine.take_changes(now);
+        self.budgets
+            .extend(if whole { engine.records(now) } else { changes });
+        self.leases.extend(engine.leases());
+        let pauses = engine.pauses();
+        self.pauses
+            .extend(pauses.map(|(whose, until)| (whose.clone(), until)));
+        let outside = core.outside.lock().of(core.shard, now);
+        let running = outside.iter().filter(|handed| !handed.ended);
+        self.overdue
+            .extend(running.filter_map(|handed| engine.overdue(handed.permit).cloned()));
+        self.outside.extend(outside);
+    }
 }

@@ -1,9 +1,10 @@
 //! The driver of the engine: waits, journals and logs what the engine decides.
 //!
-//! One [`Limiter`] per upstream. Its engine, journal and waiting callers are behind one
-//! lock ([`core`]) that is held for microseconds and never across an await; a task per
-//! limiter wakes waiting calls, another keeps the files ([`keeper`]). At start the counters
-//! are read back ([`restore`]) or, where they are lost, assumed full.
+//! One [`Limiter`] per upstream. Its apps are spread over [`shards`]: engines with their
+//! waiting callers, each behind one lock ([`core`]) that is held for microseconds and never
+//! across an await. They write to one [`journal`]; a task per shard wakes waiting calls,
+//! another keeps the files ([`keeper`]). At start the counters are read back ([`restore`])
+//! or, where they are lost, assumed full.
 
 mod core;
 mod files;
@@ -13,26 +14,30 @@ mod keeper;
 mod open;
 mod operate;
 mod outside;
+mod pauses;
 mod permit;
 mod permit_id;
 mod record;
+mod replay;
 mod restore;
+mod shards;
 mod tally;
 mod user;
 mod view;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicBool},
     time::Duration,
 };
 
-use spillway::{Call, Grant, Instant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
-use tokio::sync::{Notify, oneshot};
+use spillway::{Call, Grant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
+use tokio::sync::oneshot;
 
 pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
-pub use operate::{NotDone, Pause};
+pub use operate::NotDone;
 pub use outside::Owner;
+pub use pauses::Pause;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use spillway::{BlockedBy, NotRenewed};
@@ -42,7 +47,9 @@ pub use view::{BadCursor, USERS_MAX};
 use self::core::{Asked, Core, Delivery, Outcome, Stop};
 use crate::{clock::Clock, config};
 use files::Files;
+use outside::Holders;
 use permit::Unclaimed;
+use shards::{ShardIndex, Shards};
 
 /// Which of an upstream's workloads a call belongs to.
 pub type WorkloadIndex = usize;
@@ -128,8 +135,9 @@ pub(crate) struct Inner {
     generation: Mutex<u64>,
     /// Whether the last generation has no snapshot (yet).
     gap: AtomicBool,
-    core: Mutex<Core>,
-    rearm: Notify,
+    shards: Shards,
+    /// Who holds permits outside; each core has it, too.
+    outside: Holders,
 }
 
 impl Limiter {
@@ -179,14 +187,16 @@ impl Limiter {
     pub async fn acquire(&self, ask: Ask, hold: Duration) -> Result<Permit, Refused> {
         let call = ask.call();
         let hold_ms = self.inner.clock.engine_ms(hold);
-        let outcome = match self
-            .inner
-            .with(|core, clock| core.ask(clock, call, hold_ms))
-        {
-            Asked::Now(outcome) => self.inner.claim(outcome),
+        let shard = self.inner.shards.of(&call.app);
+        let outcome = match self.inner.ask(shard, &call, hold_ms) {
+            Asked::Now(outcome) => self.inner.claim(shard, outcome),
+            Asked::Crowded(refusal) => Err(self.inner.with(shard, |core, clock| {
+                core.refused(clock, &call, Stop::Refused(refusal))
+            })),
             Asked::Later(ticket, outcome) => {
                 Waiting {
                     inner: &self.inner,
+                    shard,
                     ticket,
                     outcome,
                     told: false,
@@ -203,7 +213,7 @@ impl Limiter {
     /// # Errors
     /// They cannot: every call is refused.
     pub fn ready(&self) -> Result<(), Refused> {
-        if self.inner.lock().journal.is_broken() {
+        if self.inner.shards.journal().is_broken() {
             Err(Refused::Storage)
         } else {
             Ok(())
@@ -212,26 +222,48 @@ impl Limiter {
 }
 
 impl Inner {
-    /// Does something to the core, then lets go what fits, and tells whom it concerns when
-    /// the lock is released.
-    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Core, &Clock) -> T) -> T {
-        let (result, deliveries, rearm) = {
-            let mut core = self.lock();
-            let armed = core.engine.wake_at();
-            let result = act(&mut core, &self.clock);
-            let deliveries = core.settle(&self.clock);
-            (result, deliveries, core.engine.wake_at() != armed)
-        };
+    /// Does something to a shard's core, then lets go what fits, and tells whom it concerns
+    /// when the lock is released.
+    fn with<T>(self: &Arc<Self>, shard: ShardIndex, act: impl FnOnce(&mut Core, &Clock) -> T) -> T {
+        let (result, deliveries) = self.shards.with(shard, &self.clock, act);
         self.hand_over(deliveries);
-        if rearm {
-            self.rearm.notify_one();
-        }
         result
     }
 
+    /// The same to all cores at once.
+    fn with_all<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut [MutexGuard<'_, Core>], &Clock) -> T,
+    ) -> T {
+        let (result, deliveries) = self.shards.with_all(&self.clock, act);
+        self.hand_over(deliveries);
+        result
+    }
+
+    /// Asks for a call. Where only the bound on users is in its way, those of other shards
+    /// that are idle go first.
+    fn ask(self: &Arc<Self>, shard: ShardIndex, call: &Call, hold_ms: u64) -> Asked {
+        let ask = |core: &mut Core, clock: &Clock| core.ask(clock, call, hold_ms);
+        let asked = self.with(shard, ask);
+        if !matches!(asked, Asked::Crowded(_)) {
+            return asked;
+        }
+        for other in self.shards.indices().filter(|other| *other != shard) {
+            self.with(other, |core, clock| core.engine.drop_idle(clock.now()));
+        }
+        self.with(shard, ask)
+    }
+
     /// Tells the engine what an answer said, and the log whom it stops.
-    fn report(self: &Arc<Self>, permit: spillway::Permit, signal: Option<&Signal>) {
-        let trips = self.with(|core, clock| core.report(clock.now(), permit, signal));
+    fn report(
+        self: &Arc<Self>,
+        shard: ShardIndex,
+        permit: spillway::Permit,
+        signal: Option<&Signal>,
+    ) {
+        let trips = self.with(shard, |core, clock| {
+            core.report(clock.now(), permit, signal)
+        });
         self.warn_of(trips);
     }
 
@@ -265,26 +297,22 @@ impl Inner {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
-        // A panic while it was held is a bug; the counts are still the best there are.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn armed(&self) -> Option<Instant> {
-        self.lock().engine.wake_at()
-    }
-
     /// Tells waiting callers; what a caller that has just gone was granted, it gives back.
     fn hand_over(self: &Arc<Self>, deliveries: Vec<Delivery>) {
-        for (caller, outcome) in deliveries {
+        for Delivery {
+            caller,
+            outcome,
+            shard,
+        } in deliveries
+        {
             if let Err(Ok(Grant { permit, .. })) = caller.send(outcome) {
-                drop(Unclaimed::new(Permit::new(Arc::clone(self), permit)));
+                drop(Unclaimed::new(Permit::new(Arc::clone(self), shard, permit)));
             }
         }
     }
 
-    fn claim(self: &Arc<Self>, outcome: Outcome) -> Result<Permit, Stop> {
-        outcome.map(|grant| Permit::new(Arc::clone(self), grant.permit))
+    fn claim(self: &Arc<Self>, shard: ShardIndex, outcome: Outcome) -> Result<Permit, Stop> {
+        outcome.map(|grant| Permit::new(Arc::clone(self), shard, grant.permit))
     }
 
     fn refused(&self, stop: Stop) -> Refused {
@@ -314,6 +342,7 @@ impl std::fmt::Debug for Inner {
 /// meanwhile.
 struct Waiting<'a> {
     inner: &'a Arc<Inner>,
+    shard: ShardIndex,
     ticket: Ticket,
     outcome: oneshot::Receiver<Outcome>,
     told: bool,
@@ -324,7 +353,7 @@ impl Waiting<'_> {
         // The sender is dropped unsent only with the limiter itself.
         let outcome = (&mut self.outcome).await.unwrap_or(Err(Stop::Closing));
         self.told = true;
-        self.inner.claim(outcome)
+        self.inner.claim(self.shard, outcome)
     }
 }
 
@@ -337,11 +366,13 @@ impl Drop for Waiting<'_> {
         if let Ok(Ok(grant)) = self.outcome.try_recv() {
             drop(Unclaimed::new(Permit::new(
                 Arc::clone(self.inner),
+                self.shard,
                 grant.permit,
             )));
         } else {
-            self.inner
-                .with(|core, clock| core.cancel(clock.now(), self.ticket));
+            self.inner.with(self.shard, |core, clock| {
+                core.cancel(clock.now(), self.ticket)
+            });
         }
     }
 }

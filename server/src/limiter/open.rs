@@ -7,13 +7,13 @@ use std::{
 };
 
 use spillway::{Engine, Instant, Policy, Settings};
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::core::Core;
 use super::files::Files;
-use super::journal::Journal;
-use super::outside::Outside;
+use super::outside::{Holders, Outside};
 use super::restore::{self, Found};
+use super::shards::{SHARDS, Shards};
 use super::{Inner, Limiter, Permit, Refused, keeper};
 use crate::{
     clock::Clock,
@@ -96,6 +96,17 @@ impl Limiters {
         recovery: Recovery,
         time_scale: u32,
     ) -> Result<Self, OpenError> {
+        Self::open_in(SHARDS, config, store, recovery, time_scale).await
+    }
+
+    /// The same, with each upstream's apps spread over so many shards.
+    pub(super) async fn open_in(
+        shards: usize,
+        config: &Config,
+        store: &Store,
+        recovery: Recovery,
+        time_scale: u32,
+    ) -> Result<Self, OpenError> {
         let instance = store.instance().await?;
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let mut read = Vec::new();
@@ -119,12 +130,14 @@ impl Limiters {
         let clock = Arc::new(Clock::start(high_water, time_scale));
         let mut limiters = Vec::new();
         for read in read {
-            limiters.push(start(read, config, &instance, &clock)?);
+            limiters.push(start(read, shards, config, &instance, &clock)?);
         }
         store.mark_served(now_ms).await?;
         let tasks = limiters.iter().flat_map(|limiter| {
-            let wake = tokio::spawn(keeper::wake(Arc::clone(&limiter.inner)));
-            [wake, tokio::spawn(keeper::keep(Arc::clone(&limiter.inner)))]
+            let inner = &limiter.inner;
+            let shards = inner.shards.indices();
+            let wake = shards.map(|shard| tokio::spawn(keeper::wake(Arc::clone(inner), shard)));
+            wake.chain([tokio::spawn(keeper::keep(Arc::clone(inner)))])
         });
         let tasks = tasks.collect();
         Ok(Self {
@@ -157,8 +170,11 @@ impl Limiters {
     /// Refuses all calls from now on, those that wait included.
     pub fn refuse_all(&self) {
         for limiter in &self.limiters {
-            let stopped = limiter.inner.lock().close(self.clock.now());
-            limiter.inner.hand_over(stopped);
+            for mut core in limiter.inner.shards.each() {
+                let stopped = core.close(self.clock.now());
+                drop(core);
+                limiter.inner.hand_over(stopped);
+            }
         }
     }
 
@@ -182,12 +198,22 @@ impl Limiters {
 }
 
 #[cfg(test)]
+impl Inner {
+    /// Nothing can be written any more.
+    pub(super) fn close_journal(&self) {
+        let closed = super::journal::Journal::closed();
+        let cores = self.shards.each();
+        cores.for_each(|mut core| core.journal = closed.clone());
+    }
+}
+
+#[cfg(test)]
 impl Limiters {
     /// What `kill -9` does: nothing more is written.
     pub(super) fn kill(self) {
         self.tasks.iter().for_each(JoinHandle::abort);
         for limiter in self.limiters {
-            limiter.inner.lock().journal = Journal::closed();
+            limiter.inner.close_journal();
         }
     }
 }
@@ -274,47 +300,33 @@ fn tell_loss(upstream: &str, why: &restore::Unusable, full: bool) {
 
 fn start(
     read: Read,
+    shards: usize,
     config: &Config,
     instance: &Instance,
     clock: &Arc<Clock>,
 ) -> Result<Limiter, OpenError> {
-    let upstream = read.upstream;
     let unwritable = |source| OpenError::Files {
-        upstream: upstream.name.clone(),
+        upstream: read.upstream.name.clone(),
         source,
     };
-    let settings = Settings {
-        users_max: config.server.users_max as usize,
-        waiters_max: WAITERS_MAX,
-        lease_ms: clock.engine_ms(Permit::LEASE),
-        renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
-        probe_ms: clock.engine_ms(Permit::PROBE),
-        background_turn: BACKGROUND_TURN,
-        global: upstream.global_at(),
-        hash_seed: rand::random(),
-    };
-    // Time begins at 0 so that what was written down lands when it landed.
-    let mut engine = Engine::new(settings, read.policies, Instant::default());
+    let mut engines = engines(&read, shards, config, clock);
     let mut outside = Outside::new(|wall| clock.engine_ms(wall));
     if let Some(found) = read.found {
-        outside = found.replay(&mut engine, outside);
+        outside = found.replay(&mut engines, outside);
     }
     if read.full {
-        engine.assume_full(clock.now());
+        let now = clock.now();
+        engines
+            .iter_mut()
+            .for_each(|engine| engine.assume_full(now));
     }
-    for (position, workload) in upstream.limited().enumerate() {
-        if let Some((scope, dimension)) = workload.remaining_is_of() {
-            engine.trust_remaining(position, scope, dimension);
-        }
-    }
-    let folder = &config.server.state_dir;
+    let upstream = &read.upstream;
+    let (outside, workloads) = (Holders::new(outside), upstream.limited().count());
+    let cores = engines.into_iter().enumerate();
+    let cores = cores.map(|(shard, engine)| Core::new(shard, engine, workloads, outside.clone()));
     let inner = Arc::new(Inner {
-        core: Mutex::new(Core::new(
-            engine,
-            Journal::closed(),
-            upstream.limited().count(),
-            outside,
-        )),
+        shards: Shards::new(cores.collect(), config.server.users_max as usize),
+        outside,
         app: upstream.app.clone(),
         hold_max: upstream.hold_max,
         name: upstream.name.clone(),
@@ -322,11 +334,36 @@ fn start(
         global: upstream.global_at(),
         instance: instance.id.clone(),
         clock: Arc::clone(clock),
-        files: Files::new(folder, &upstream.name),
+        files: Files::new(&config.server.state_dir, &upstream.name),
         generation: Mutex::new(read.generation),
         gap: AtomicBool::new(true),
-        rearm: Notify::new(),
     });
     inner.next_generation(true).map_err(unwritable)?;
     Ok(Limiter { inner })
+}
+
+/// One engine for each shard, with nothing counted.
+fn engines(read: &Read, shards: usize, config: &Config, clock: &Clock) -> Vec<Engine> {
+    let engine = |shard| {
+        let settings = Settings {
+            users_max: config.server.users_max as usize,
+            waiters_max: WAITERS_MAX,
+            lease_ms: clock.engine_ms(Permit::LEASE),
+            renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
+            probe_ms: clock.engine_ms(Permit::PROBE),
+            background_turn: BACKGROUND_TURN,
+            global: read.upstream.global_at(),
+            hash_seed: rand::random(),
+        };
+        // Time begins at 0 so that what was written down lands when it landed.
+        let mut engine = Engine::new(settings, read.policies.clone(), Instant::default());
+        engine.share_numbers(shard, shards);
+        for (position, workload) in read.upstream.limited().enumerate() {
+            if let Some((scope, dimension)) = workload.remaining_is_of() {
+                engine.trust_remaining(position, scope, dimension);
+            }
+        }
+        engine
+    };
+    (0..shards).map(engine).collect()
 }

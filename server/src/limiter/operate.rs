@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use jiff::Timestamp;
-use spillway::{BudgetView, Key, Layer, Policy, Scope, TooManyPauses, Whose};
+use spillway::{BudgetView, Key, Layer, Policy, Scope, TooManyPauses};
 use spillway_app::live;
 
 use super::core::Core;
@@ -29,72 +28,12 @@ pub enum NotDone {
     Storage,
 }
 
-/// Background calls that are paused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pause {
-    /// Whose.
-    pub whose: Whose,
-    /// Until when, wall time.
-    pub until: Timestamp,
-}
-
 impl Limiter {
     /// The names of everything that has limits, by their index: the workloads, and last, where
     /// there is one, what limits all calls together.
     pub fn limited(&self) -> impl Iterator<Item = &str> {
         let workloads = self.inner.workloads.iter();
         workloads.map(|workload| workload.name.as_str())
-    }
-
-    /// Admits no background call of these for so long (wall time); running ones end as usual.
-    ///
-    /// # Errors
-    /// See [`NotDone`].
-    pub fn pause(&self, whose: Whose, lasts: Duration) -> Result<Pause, NotDone> {
-        self.inner.with(|core, clock| {
-            let now = clock.now();
-            let until = now.plus_ms(clock.engine_ms(lasts));
-            let before = core.engine.pauses().find(|(it, _)| **it == whose);
-            let before = before.map(|(_, until)| until);
-            core.engine.pause(now, whose.clone(), until)?;
-            if core.journal.paused(&whose, now, Some(until)).is_err() {
-                match before {
-                    Some(until) => core.engine.pause(now, whose, until)?,
-                    None => drop(core.engine.resume(now, &whose)),
-                }
-                return Err(NotDone::Storage);
-            }
-            let until = clock.timestamp(until);
-            Ok(Pause { whose, until })
-        })
-    }
-
-    /// Ends a pause. False if there was none.
-    ///
-    /// # Errors
-    /// It could not be written down: the pause would be back after a restart.
-    pub fn resume(&self, whose: &Whose) -> Result<bool, NotDone> {
-        self.inner.with(|core, clock| {
-            let now = clock.now();
-            let written = core.journal.paused(whose, now, None);
-            written.map_err(|_| NotDone::Storage)?;
-            Ok(core.engine.resume(now, whose))
-        })
-    }
-
-    /// The pauses in force, the widest first.
-    #[must_use]
-    pub fn pauses(&self) -> Vec<Pause> {
-        self.inner.with(|core, clock| {
-            let now = clock.now();
-            let pauses = core.engine.pauses().filter(|(_, until)| *until > now);
-            pauses
-                .map(|(whose, until)| Pause {
-                    whose: whose.clone(),
-                    until: clock.timestamp(until),
-                })
-                .collect()
-        })
     }
 
     /// Forces a breaker open or closed for so long (wall time), and says what it is now.
@@ -128,7 +67,8 @@ impl Limiter {
         key: &Key,
         act: impl FnOnce(&mut Core, &Clock),
     ) -> Result<live::Breaker, NotDone> {
-        self.inner.with(|core, clock| {
+        let shard = self.inner.shards.of(&key.app);
+        self.inner.with(shard, |core, clock| {
             exists(core, key)?;
             if core.journal.is_broken() {
                 return Err(NotDone::Storage);

@@ -1,6 +1,9 @@
 //! Permits in the hands of callers that call the upstream themselves: who holds which, and
 //! for how long it can be spoken of.
 //!
+//! All shards share it: names do not say which app's call a permit is for, and the bounds are
+//! the upstream's. Its lock is taken last, and held for a look-up.
+//!
 //! The engine knows permits by number; outside they have names that cannot be guessed
 //! ([`PermitId`]) and an owner. A name is remembered until 15 minutes after its lease
 //! expired, so that a completion that is repeated, or late, meets the same answer.
@@ -10,6 +13,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -17,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use spillway::{Instant, Permit};
 
 use super::permit_id::PermitId;
+use super::shards::ShardIndex;
 
 /// The most permits that may be out at once, per upstream.
 pub const RUNNING_MAX: usize = 100_000;
@@ -48,11 +53,28 @@ impl Owner {
 pub(super) struct Handed {
     pub(super) id: PermitId,
     pub(super) permit: Permit,
+    /// Which shard knows the permit now; files outlive shards.
+    #[serde(skip)]
+    pub(super) shard: ShardIndex,
     pub(super) owner: Owner,
     pub(super) expires_at: Instant,
     /// Whether it was completed or given back.
     #[serde(default)]
     pub(super) ended: bool,
+}
+
+/// The permits outside as the shards share them. Clones are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Holders(Arc<Mutex<Outside>>);
+
+impl Holders {
+    pub(super) fn new(outside: Outside) -> Self {
+        Self(Arc::new(Mutex::new(outside)))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Outside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// All permits outside, of one upstream.
@@ -122,10 +144,11 @@ impl Outside {
         }
     }
 
-    /// All that are known.
-    pub(super) fn iter(&mut self, now: Instant) -> impl Iterator<Item = &Handed> {
+    /// All of a shard's that are known.
+    pub(super) fn of(&mut self, shard: ShardIndex, now: Instant) -> Vec<Handed> {
         self.advance(now);
-        self.known.values()
+        let of_shard = self.known.values().filter(|handed| handed.shard == shard);
+        of_shard.cloned().collect()
     }
 
     fn advance(&mut self, now: Instant) {
@@ -208,6 +231,7 @@ mod tests {
         Handed {
             id: PermitId::random(),
             permit: Permit(number),
+            shard: 0,
             owner: Owner::OPEN,
             expires_at: Instant(expires_at),
             ended: false,

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use spillway::{NotRenewed, Signal};
 
 use super::Inner;
+use super::shards::ShardIndex;
 
 /// The right to make one upstream call.
 ///
@@ -14,6 +15,8 @@ use super::Inner;
 #[must_use = "a permit that is dropped stays taken until it expires"]
 pub struct Permit {
     inner: Arc<Inner>,
+    /// Where its number is known.
+    shard: ShardIndex,
     id: spillway::Permit,
     /// Whether its end is known, or is somebody else's concern.
     ended: bool,
@@ -33,12 +36,17 @@ impl Permit {
     /// For how long a permit can be renewed.
     pub const RENEWALS_MAX: Duration = Duration::from_secs(15 * 60);
 
-    pub(super) const fn new(inner: Arc<Inner>, id: spillway::Permit) -> Self {
+    pub(super) const fn new(inner: Arc<Inner>, shard: ShardIndex, id: spillway::Permit) -> Self {
         Self {
             inner,
+            shard,
             id,
             ended: false,
         }
+    }
+
+    pub(super) const fn shard(&self) -> ShardIndex {
+        self.shard
     }
 
     /// Hands it to somebody who will tell its end by its number.
@@ -54,27 +62,27 @@ impl Permit {
     /// aborted.
     pub fn renew(&self) -> Result<(), NotRenewed> {
         self.inner
-            .with(|core, clock| core.renew(clock.now(), self.id))
+            .with(self.shard, |core, clock| core.renew(clock.now(), self.id))
             .map(drop)
     }
 
     /// What the upstream's answer says, as soon as it is known, before the call is completed.
     pub fn report(&self, signal: &Signal) {
         let signal = self.inner.in_engine_time(signal);
-        self.inner.report(self.id, Some(&signal));
+        self.inner.report(self.shard, self.id, Some(&signal));
     }
 
     /// There was no answer: the connection broke, or the time was up.
     pub fn report_failure(&self) {
-        self.inner.report(self.id, None);
+        self.inner.report(self.shard, self.id, None);
     }
 
     /// The upstream's answer has ended: its body is over.
     pub fn complete(mut self) {
         self.ended = true;
-        let ended = self
-            .inner
-            .with(|core, clock| core.complete(clock.now(), self.id));
+        let ended = self.inner.with(self.shard, |core, clock| {
+            core.complete(clock.now(), self.id)
+        });
         if ended == spillway::Ended::Overrun {
             tracing::warn!(
                 permit = self.id.0,
@@ -87,15 +95,16 @@ impl Permit {
     pub fn refund(mut self) {
         self.ended = true;
         self.inner
-            .with(|core, clock| core.refund(clock.now(), self.id));
+            .with(self.shard, |core, clock| core.refund(clock.now(), self.id));
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         if !self.ended {
-            self.inner
-                .with(|core, clock| core.engine.abandon(clock.now(), self.id));
+            self.inner.with(self.shard, |core, clock| {
+                core.engine.abandon(clock.now(), self.id)
+            });
         }
     }
 }

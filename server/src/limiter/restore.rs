@@ -2,19 +2,19 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fs, io};
 
-use spillway::{Call, Engine, Instant};
+use spillway::{Call, Instant};
 
 use super::files::{Files, Kind};
-use super::outside::{Outside, Restored};
 use super::record::{Damaged, FORMAT, Header, Record};
 
 /// What the files say.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    records: Vec<Record<'static>>,
+    pub(super) records: Vec<Record<'static>>,
     /// The engine's clock never was later than this.
     pub(super) high_water: Instant,
-    next_permit: u64,
+    /// No permit has this number or a higher one.
+    pub(super) next_permit: u64,
     /// Since when every key counts as full: the counts were lost not long before.
     pub(super) full_at: Option<Instant>,
 }
@@ -70,62 +70,6 @@ pub(super) fn read(
     (next_generation, found)
 }
 
-impl Found {
-    /// Brings `engine`, and who holds which permit, to where the files end.
-    pub(super) fn replay(self, engine: &mut Engine, outside: Outside) -> Outside {
-        let mut outside = Restored::new(outside);
-        for record in self.records {
-            match record {
-                Record::Budget(budget) => engine.restore_budget(&budget),
-                Record::Lease(lease) => engine.restore_lease(&lease),
-                Record::Overdue(lease) => engine.restore_overdue(lease.into_owned()),
-                Record::Outside(handed) => outside.insert(handed.into_owned()),
-                Record::Breaker { key, breaker } => {
-                    engine.restore_breaker(&key, breaker.map(Cow::into_owned));
-                }
-                Record::Renewed {
-                    permit, expires_at, ..
-                } => {
-                    engine.restore_renewal(permit, expires_at);
-                    outside.extend(permit, expires_at);
-                }
-                Record::Weighed {
-                    permit,
-                    at,
-                    weight,
-                    spares_user,
-                } => {
-                    engine.correct(at, permit, weight);
-                    if spares_user {
-                        engine.spare_user(at, permit);
-                    }
-                }
-                Record::Pause { whose, at, until } => match until {
-                    Some(until) => engine.restore_pause(whose.into_owned(), until),
-                    None => drop(engine.resume(at, &whose)),
-                },
-                Record::Ended { permit, at } => {
-                    drop_outcome(engine.complete(at, permit));
-                    outside.end(permit);
-                }
-                Record::Refunded { permit, at } => {
-                    drop_outcome(engine.refund(at, permit));
-                    outside.end(permit);
-                }
-                Record::Header(_) | Record::End => {}
-            }
-        }
-        if let Some(at) = self.full_at {
-            engine.assume_full(at);
-        }
-        engine.restored(spillway::Permit(self.next_permit));
-        outside.finish()
-    }
-}
-
-/// What an end did is of no interest here: one that was written twice counts once.
-const fn drop_outcome(_: spillway::Ended) {}
-
 struct Reader<'a> {
     files: &'a Files,
     instance: &'a str,
@@ -166,7 +110,7 @@ impl Reader<'_> {
             .max()
             .map_or(newest, |last| last.max(newest));
         for generation in newest..=last {
-            let records = self.journal(generation, generation == last)?;
+            let records = self.journal(generation, generation + 1 >= last)?;
             self.found.records.extend(records);
         }
         Ok(self.found)
@@ -180,10 +124,11 @@ impl Reader<'_> {
         Ok(records)
     }
 
-    /// Only the last journal may end in an unfinished line: that call was never let through.
-    fn journal(&mut self, generation: u64, last: bool) -> Result<Vec<Record<'static>>, Unusable> {
+    /// Only the last journal may end in an unfinished line, and the one before, since shards
+    /// change over one after the other: that call was never let through.
+    fn journal(&mut self, generation: u64, newest: bool) -> Result<Vec<Record<'static>>, Unusable> {
         let (records, torn) = self.lines(Kind::Journal, generation)?;
-        if torn && !last {
+        if torn && !newest {
             return Err(Unusable::Damaged(self.name(Kind::Journal, generation)));
         }
         Ok(records)
@@ -229,7 +174,7 @@ impl Reader<'_> {
             return Err(Unusable::Foreign(name.to_owned()));
         }
         self.saw(header.clock);
-        self.found.next_permit = self.found.next_permit.max(header.next_permit.0);
+        self.gave(header.next_permit.0);
         self.found.full_at = self.found.full_at.max(header.full_at);
         let position = |name: &Cow<'_, str>| self.workloads.iter().position(|known| known == name);
         Ok(header.workloads.iter().map(position).collect())
@@ -252,6 +197,7 @@ impl Reader<'_> {
             }
             Record::Lease(lease) | Record::Overdue(lease) => {
                 self.saw(lease.granted_at);
+                self.gave(lease.permit.0.saturating_add(1));
                 let Call { workload, .. } = &mut lease.to_mut().call;
                 *workload = names.get(*workload).copied().flatten()?;
             }
@@ -267,6 +213,11 @@ impl Reader<'_> {
 
     fn saw(&mut self, at: Instant) {
         self.found.high_water = self.found.high_water.max(at);
+    }
+
+    /// Numbers below `next` were given out.
+    fn gave(&mut self, next: u64) {
+        self.found.next_permit = self.found.next_permit.max(next);
     }
 
     fn name(&self, kind: Kind, generation: u64) -> String {

@@ -1,6 +1,9 @@
 //! What became of the calls: totals by lane, and the last minute by seconds.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use spillway::{Lane, PerLane};
 use spillway_app::live::{self, RECENT_SECONDS, Second};
@@ -20,6 +23,15 @@ struct Totals {
     hold: Duration,
 }
 
+impl Totals {
+    fn add(&mut self, other: Self) {
+        self.admitted += other.admitted;
+        self.held += other.held;
+        self.refused += other.refused;
+        self.hold += other.hold;
+    }
+}
+
 impl Tally {
     /// A call of `lane` was let through, after `hold` if it had to wait, at `unix_s`.
     pub(super) fn admitted(&mut self, lane: Lane, hold: Option<Duration>, unix_s: u64) {
@@ -36,6 +48,22 @@ impl Tally {
     pub(super) fn refused(&mut self, lane: Lane, unix_s: u64) {
         self.lanes.get_mut(lane).refused += 1;
         self.second(unix_s).refused += 1;
+    }
+
+    /// Counts what another shard's has counted as well.
+    pub(super) fn add(&mut self, other: &Self) {
+        for lane in Lane::ALL {
+            self.lanes.get_mut(lane).add(*other.lanes.get(lane));
+        }
+        let mut seconds: BTreeMap<_, Second> = BTreeMap::new();
+        for second in self.recent.iter().chain(&other.recent) {
+            let sum = seconds.entry(second.at).or_default();
+            sum.at = second.at;
+            sum.admitted += second.admitted;
+            sum.held += second.held;
+            sum.refused += second.refused;
+        }
+        self.recent = seconds.into_values().collect();
     }
 
     /// The last full seconds before `unix_s`, oldest first, those without calls included.

@@ -23,10 +23,15 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) async fn new() -> Self {
+        Self::with("").await
+    }
+
+    /// One whose server is set up like this.
+    pub(super) async fn with(server: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
         let text = format!(
-            "[server]\ndatabase_url = 'sqlite://{path}/spillway.db'\nstate_dir = '{path}'\n\
+            "[server]\ndatabase_url = 'sqlite://{path}/spillway.db'\nstate_dir = '{path}'\n{server}\n\
              [upstreams.graph]\nbase_url = 'http://127.0.0.1:9/'\npresets = ['onenote']\n"
         );
         let config = Config::parse(&text).unwrap();
@@ -40,7 +45,12 @@ impl Place {
 
     /// Limiters as they start. Their clock stands still but for [`advance`].
     pub(super) async fn open(&self, recovery: Recovery) -> Limiters {
-        let limiters = Limiters::open(&self.config, &self.store, recovery, 1)
+        self.open_in(shards::SHARDS, recovery).await
+    }
+
+    /// The same with so many shards.
+    pub(super) async fn open_in(&self, shards: usize, recovery: Recovery) -> Limiters {
+        let limiters = Limiters::open_in(shards, &self.config, &self.store, recovery, 1)
             .await
             .unwrap();
         pause();
@@ -65,7 +75,7 @@ pub(super) fn kill(limiters: Limiters) {
 
 /// From here on nothing can be written, until the keeper begins anew.
 pub(super) fn break_journal(limiters: &Limiters) {
-    limiters.all()[0].inner.lock().journal = journal::Journal::closed();
+    limiters.all()[0].inner.close_journal();
 }
 
 async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, Refused> {

@@ -86,7 +86,7 @@ impl Inner {
     fn user(&self, key: &Key) -> UserState {
         let clock = &self.clock;
         let view = {
-            let mut core = self.lock();
+            let mut core = self.shards.lock(self.shards.of(&key.app));
             let now = clock.now();
             core.engine.user_view(now, key)
         };

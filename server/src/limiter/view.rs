@@ -2,11 +2,13 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use spillway::{
-    BreakerView, BudgetView, Cursor, Key, Lane, LayerView, Reason, Scope, Status, WorkloadView,
+    BreakerView, BudgetView, Cursor, Instant, Key, Lane, LayerView, Reason, Scope, Status,
+    WorkloadView,
 };
 use spillway_app::live;
 
 use super::core::unix_s;
+use super::tally::Tally;
 use super::{Inner, Limiter, Limiters};
 use crate::clock::Clock;
 
@@ -75,15 +77,13 @@ impl Inner {
 
     fn view(&self, workload: usize, cursor: Option<&Cursor>, users_max: usize) -> live::Workload {
         let clock = &self.clock;
-        let mut core = self.lock();
         let now = clock.now();
-        let mut view = core.engine.view(now, workload, cursor, users_max);
+        let (mut view, mut tally) = self.joined(now, workload, cursor, users_max);
         if view.full_until.is_some() && view.shared.is_empty() {
             // What was lost is unknown, but not that the app's budget counts as full.
-            view.shared
-                .extend(core.engine.budget_view(now, &self.app_key(workload)));
+            let app = self.budget_view(now, &self.app_key(workload));
+            view.shared.extend(app);
         }
-        let tally = &mut core.tallies[workload];
         let lane = |lane| live::Lane {
             waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
             waiting_ms_max: view
@@ -101,7 +101,6 @@ impl Inner {
             background: lane(Lane::Background),
         };
         let recent = tally.recent(unix_s(clock));
-        drop(core);
         live::Workload {
             name: self.workloads[workload].name.clone(),
             lanes,
@@ -117,6 +116,27 @@ impl Inner {
                 .map(|budget| shown(budget, clock))
                 .collect(),
         }
+    }
+
+    /// What all shards' engines show together, and what became of their calls.
+    fn joined(
+        &self,
+        now: Instant,
+        workload: usize,
+        cursor: Option<&Cursor>,
+        users_max: usize,
+    ) -> (WorkloadView, Tally) {
+        let (mut views, mut tally) = (Vec::new(), Tally::default());
+        for mut core in self.shards.each() {
+            views.push(core.engine.view(now, workload, cursor, users_max));
+            tally.add(&core.tallies[workload]);
+        }
+        (WorkloadView::joined(views, users_max), tally)
+    }
+
+    fn budget_view(&self, now: Instant, key: &Key) -> Option<BudgetView> {
+        let mut core = self.shards.lock(self.shards.of(&key.app));
+        core.engine.budget_view(now, key)
     }
 }
 

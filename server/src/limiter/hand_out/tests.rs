@@ -5,7 +5,7 @@ use tokio::time::advance;
 
 use super::*;
 use crate::limiter::{
-    Limiters, Recovery,
+    Limiters, Permit, Recovery,
     outside::RUNNING_MAX,
     tests::{Place, kill},
 };
@@ -196,10 +196,11 @@ async fn who_leaves_while_waiting_holds_nothing() {
     let waits = limiter.hand_out(Owner::OPEN, ask(), Duration::from_secs(60));
     assert!(tokio::time::timeout(NEARLY, waits).await.is_err());
     complete(&limiters, running[0]).unwrap();
-    let mut core = limiter.inner.lock();
+    let shard = limiter.inner.shards.of(&ask().app);
+    let core = limiter.inner.shards.lock(shard);
     assert_eq!(core.engine.leases().count(), 4);
     let now = limiter.inner.clock.now();
-    assert_eq!(core.outside.iter(now).count(), 5);
+    assert_eq!(core.outside.lock().of(shard, now).len(), 5);
 }
 
 #[tokio::test]
@@ -209,9 +210,10 @@ async fn permits_outside_are_bounded_and_the_gateway_s_go_on() {
     let limiter = &limiters.all()[0];
     let expires_at = limiter.inner.clock.now().plus_ms(60_000);
     for number in 0..RUNNING_MAX as u64 {
-        limiter.inner.lock().outside.insert(Handed {
+        limiter.inner.outside.lock().insert(Handed {
             id: PermitId::random(),
             permit: spillway::Permit(1_000 + number),
+            shard: 0,
             owner: Owner::OPEN,
             expires_at,
             ended: false,

@@ -1,6 +1,6 @@
 //! Pauses and forced breakers on real files and the runtime's paused clock.
 
-use spillway::{BlockedBy, Lane, Scope};
+use spillway::{BlockedBy, Lane, Scope, Whose};
 use tokio::time::advance;
 
 use super::*;

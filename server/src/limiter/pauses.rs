@@ -1,0 +1,105 @@
+//! Pauses of background calls, which operators begin and end. One of the whole upstream is in
+//! every shard, an app's or narrower one in the app's.
+
+use std::{collections::BTreeMap, sync::MutexGuard, time::Duration};
+
+use jiff::Timestamp;
+use spillway::{Instant, PAUSES_MAX, TooManyPauses, Whose};
+
+use super::core::Core;
+use super::shards::shard_of;
+use super::{Limiter, NotDone};
+
+/// Background calls that are paused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Whose.
+    pub whose: Whose,
+    /// Until when, wall time.
+    pub until: Timestamp,
+}
+
+impl Limiter {
+    /// Admits no background call of these for so long (wall time); running ones end as usual.
+    ///
+    /// # Errors
+    /// See [`NotDone`].
+    pub fn pause(&self, whose: Whose, lasts: Duration) -> Result<Pause, NotDone> {
+        self.inner.with_all(|cores, clock| {
+            let now = clock.now();
+            let until = now.plus_ms(clock.engine_ms(lasts));
+            let known = in_force(cores, now);
+            if !known.contains_key(&whose) && known.len() >= PAUSES_MAX {
+                return Err(TooManyPauses.into());
+            }
+            write(cores, &whose, now, Some(until))?;
+            for core in concerned(cores, &whose) {
+                core.engine.pause(now, whose.clone(), until)?;
+            }
+            let until = clock.timestamp(until);
+            Ok(Pause { whose, until })
+        })
+    }
+
+    /// Ends a pause. False if there was none.
+    ///
+    /// # Errors
+    /// It could not be written down: the pause would be back after a restart.
+    pub fn resume(&self, whose: &Whose) -> Result<bool, NotDone> {
+        self.inner.with_all(|cores, clock| {
+            let now = clock.now();
+            write(cores, whose, now, None)?;
+            let resumed = concerned(cores, whose).map(|core| core.engine.resume(now, whose));
+            Ok(resumed.fold(false, |any, it| any | it))
+        })
+    }
+
+    /// The pauses in force, the widest first.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.inner.with_all(|cores, clock| {
+            let pauses = in_force(cores, clock.now()).into_iter();
+            pauses
+                .map(|(whose, until)| Pause {
+                    whose,
+                    until: clock.timestamp(until),
+                })
+                .collect()
+        })
+    }
+}
+
+/// All cores of an upstream, locked.
+type Cores<'a> = [MutexGuard<'a, Core>];
+
+fn in_force(cores: &Cores<'_>, now: Instant) -> BTreeMap<Whose, Instant> {
+    let pauses = cores.iter().flat_map(|core| core.engine.pauses());
+    pauses
+        .filter(|(_, until)| *until > now)
+        .map(|(whose, until)| (whose.clone(), until))
+        .collect()
+}
+
+/// The cores that have calls of `whose`.
+fn concerned<'a, 'b>(
+    cores: &'a mut Cores<'b>,
+    whose: &Whose,
+) -> impl Iterator<Item = &'a mut MutexGuard<'b, Core>> + use<'a, 'b> {
+    let only = whose.app().map(|app| shard_of(app, cores.len()));
+    let cores = cores.iter_mut().enumerate();
+    cores
+        .filter(move |(shard, _)| only.is_none_or(|only| only == *shard))
+        .map(|(_, core)| core)
+}
+
+/// The first shard has the newest journal.
+fn write(
+    cores: &Cores<'_>,
+    whose: &Whose,
+    now: Instant,
+    until: Option<Instant>,
+) -> Result<(), NotDone> {
+    let first = cores.first().ok_or(NotDone::Storage)?;
+    let written = first.journal.paused(whose, now, until);
+    written.map_err(|_| NotDone::Storage)
+}
