@@ -32,8 +32,8 @@ const REGRESSIONS: [u64; 20] = [
 ];
 
 /// How many seeds of the fixed range are run, and how many nobody has seen before.
-const FIXED: u64 = 600;
-const FRESH: u64 = 200;
+const FIXED: u64 = 1_500;
+const FRESH: u64 = 1_000;
 
 #[test]
 fn what_broke_a_rule_once_breaks_none() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use spillway::{Call, Dimension, Instant, Key, Lane, Layer, PerLane, Permit, Policy};
+use spillway::{Call, Dimension, Instant, Key, Lane, Layer, PerLane, Permit, Policy, Scope};
 
 /// Above this limit the engine counts in buckets, this many to a window.
 const EXACT_LIMIT_MAX: u32 = 512;
@@ -75,7 +75,7 @@ impl Referee {
                 None => true,
                 Some(at) => rate && at.plus_ms(reach_ms) > now,
             };
-            if counts && Key::of(&sent.call, layer.scope()) == *key {
+            if counts && charged(&sent.call, key) {
                 let cost = if rate { u64::from(sent.call.weight) } else { 1 };
                 *used.get_mut(sent.call.lane) += cost;
             }
@@ -86,9 +86,7 @@ impl Referee {
     /// How many calls of `key`'s budget run.
     pub fn running(&self, key: &Key) -> u64 {
         let running = self.sent.values().filter(|sent| sent.ended_at.is_none());
-        running
-            .filter(|sent| Key::of(&sent.call, key.scope) == *key)
-            .count() as u64
+        running.filter(|sent| charged(&sent.call, key)).count() as u64
     }
 
     /// The layers of `policy` that have no room for `call`, if each ended call counts for a
@@ -102,6 +100,14 @@ impl Referee {
         });
         blocking.collect()
     }
+}
+
+/// Whether `call` is charged to the budget of `key`; [`Key::of`] without its copies.
+fn charged(call: &Call, key: &Key) -> bool {
+    call.workload == key.workload
+        && call.app == key.app
+        && (key.scope == Scope::App || call.tenant == key.tenant)
+        && (key.scope != Scope::User || call.user == key.user)
 }
 
 /// Whether `call` is too much for what is used already.

@@ -34,7 +34,10 @@ pub fn check(seeds: impl IntoIterator<Item = u64>) -> Sums {
         }
         if seed.is_multiple_of(SAME_EACH) {
             let again = run(&script, mix(seed));
-            assert_eq!(outcome.trace, again.trace, "seed {seed}: decided otherwise");
+            assert_eq!(
+                outcome.trace.hash, again.trace.hash,
+                "seed {seed}: decided otherwise"
+            );
         }
         sums.seeds += 1;
         sums.asked += outcome.asked;
@@ -71,21 +74,27 @@ fn number(name: &str) -> Option<u64> {
 fn report(seed: u64, script: Script, broken: &Broken) -> ! {
     println!("seed {seed} breaks a rule, shrinking: {broken:?}");
     let (script, broken) = shrink(script, broken.clone(), caught);
+    let last = caught(&script).trace;
     panic!(
-        "seed {seed} breaks '{}' after {} ms: {}\nsmallest script: {script:#?}\nreplay: \
-         SPILLWAY_SEED={seed} cargo test -p spillway --test simulation",
+        "seed {seed} breaks '{}' after {} ms: {}\nsmallest script: {script:#?}\nits last \
+         decisions:\n{last:?}replay: SPILLWAY_SEED={seed} cargo test -p spillway --test simulation",
         broken.invariant, broken.at_ms, broken.why
     );
 }
 
 /// A panic of the engine breaks a rule too.
 pub fn caught(script: &Script) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| run(script, 0))).unwrap_or_else(|_| Outcome {
-        broken: Some(Broken {
+    catch_unwind(AssertUnwindSafe(|| run(script, 0))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let why = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let broken = Broken {
             invariant: "no panic",
-            why: "the engine panicked".to_owned(),
+            why: why.unwrap_or("the engine panicked").to_owned(),
             at_ms: script.lasts_ms,
-        }),
-        ..Outcome::default()
+        };
+        Outcome {
+            broken: Some(broken),
+            ..Outcome::default()
+        }
     })
 }

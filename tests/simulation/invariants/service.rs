@@ -42,11 +42,12 @@ impl Served {
 
     fn waits(&self, waiting: &Waiting, scene: &Scene<'_>) -> Result<(), String> {
         let call = &waiting.call;
-        if !self.healthy || call.lane == Lane::Background {
+        let waited_ms = scene.now.ms_since(waiting.since);
+        let turn_ms = self.turn_ms[call.workload];
+        if !self.healthy || call.lane == Lane::Background || waited_ms <= turn_ms {
             return Ok(());
         }
-        let bound_ms = self.turn_ms[call.workload] * rounds(call, scene.script);
-        let waited_ms = scene.now.ms_since(waiting.since);
+        let bound_ms = turn_ms * rounds(call, scene.script);
         require(waited_ms <= bound_ms, || {
             format!("waits for {waited_ms} ms, {bound_ms} are enough: {waiting:?}")
         })

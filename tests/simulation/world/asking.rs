@@ -3,6 +3,7 @@
 use spillway::{Answer, Call, Grant, Instant, Refusal, Settled, Ticket};
 
 use super::agenda::Item;
+use super::trace::Kind;
 use super::{Flight, Stop, World};
 use crate::script::{Asking, Caller, Ending};
 use crate::seen::{Seen, Waiting};
@@ -71,7 +72,7 @@ impl World<'_> {
             return Ok(());
         };
         let waited = self.driver.cancel(self.now, ticket);
-        self.trace(1, ticket.0, self.now);
+        self.trace(Kind::HungUp, ticket.0, self.now);
         self.show(&Seen::HungUp { ticket, waited })?;
         let caller = self.position(gone.caller);
         self.think(caller);
@@ -94,7 +95,7 @@ impl World<'_> {
     }
 
     fn parked(&mut self, ticket: Ticket, call: &Call, caller: usize, deadline: Instant) {
-        self.trace(2, ticket.0, deadline);
+        self.trace(Kind::Parked, ticket.0, deadline);
         let it = &self.script.callers[caller];
         if let Asking::HangUp { after_ms, .. } = it.asking {
             let at = self.now.plus_ms(after_ms);
@@ -113,12 +114,12 @@ impl World<'_> {
         let told = match refusal {
             Refusal::Busy(busy) => busy.at,
             Refusal::Impossible { .. } => {
-                self.trace(3, caller as u64, self.now);
+                self.trace(Kind::Impossible, caller as u64, self.now);
                 return;
             }
             _ => self.now.plus_ms(RETRY_MS),
         };
-        self.trace(4, caller as u64, told);
+        self.trace(Kind::Told, caller as u64, told);
         let at = match self.script.callers[caller].asking {
             Asking::Poll { every_ms } => self.now.plus_ms(every_ms),
             _ => told,
@@ -137,7 +138,7 @@ impl World<'_> {
         let Grant {
             permit, expires_at, ..
         } = grant;
-        self.trace(5, permit.0, expires_at);
+        self.trace(Kind::Granted, permit.0, expires_at);
         self.outcome.granted += 1;
         self.referee.granted(self.now, permit, &call);
         self.show(&Seen::Granted {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use spillway::{Ended, Instant, Permit};
 
 use super::agenda::Item;
+use super::trace::Kind;
 use super::{Answered, Flight, Stop, World};
 use crate::script::Ending;
 use crate::seen::Seen;
@@ -106,7 +107,9 @@ impl World<'_> {
         let call = flight.call.clone();
         let trips = self.driver.report(self.now, permit, signal.as_ref());
         self.outcome.trips += trips.len() as u64;
-        self.trace(6, trips.len() as u64, self.now);
+        for trip in &trips {
+            self.trace(Kind::Tripped, permit.0, trip.until.unwrap_or(self.now));
+        }
         self.show(&Seen::Reported {
             permit,
             call: &call,
@@ -121,7 +124,7 @@ impl World<'_> {
             return Ok(());
         };
         let ended = self.driver.complete(self.now, permit);
-        self.trace(7, ended as u64, self.now);
+        self.trace(Kind::Completed, permit.0, self.now);
         match ended {
             Ended::Landed => self.referee.ended(self.now, permit),
             Ended::Overrun => self.referee.overran(self.now, permit, &flight.call),
@@ -142,7 +145,7 @@ impl World<'_> {
             return Ok(());
         };
         let ended = self.driver.refund(self.now, permit);
-        self.trace(8, ended as u64, self.now);
+        self.trace(Kind::Refunded, permit.0, self.now);
         if ended == Ended::Landed {
             self.referee.refunded(permit);
         }
@@ -162,7 +165,7 @@ impl World<'_> {
         };
         let (granted_at, alive) = (flight.granted_at, flight.expired_at.is_none());
         let outcome = self.driver.renew(self.now, permit);
-        self.trace(9, u64::from(outcome.is_ok()), self.now);
+        self.trace(Kind::Renewed, permit.0, outcome.unwrap_or(self.now));
         self.show(&Seen::Renewed {
             permit,
             granted_at,

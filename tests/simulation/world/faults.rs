@@ -3,6 +3,7 @@
 use spillway::{Call, Instant, Key, Permit, Scope};
 
 use super::agenda::Item;
+use super::trace::Kind;
 use super::{Answered, START, Stop, World};
 use crate::answers;
 use crate::prng::Prng;
@@ -69,7 +70,7 @@ impl World<'_> {
         let outside: Vec<Permit> = self.flights.keys().copied().collect();
         self.driver.restart(self.now, counts_lost, &outside);
         self.expire()?;
-        self.trace(10, self.driver.next_permit().0, self.now);
+        self.trace(Kind::Restarted, self.driver.next_permit().0, self.now);
         self.show(&Seen::Restarted { counts_lost })?;
         self.settle()
     }

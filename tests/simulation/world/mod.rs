@@ -4,6 +4,7 @@ mod agenda;
 mod asking;
 mod ending;
 mod faults;
+mod trace;
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,14 @@ use spillway::{Call, Instant, Permit, Policy, Signal, Ticket};
 
 use crate::adapter::Driver;
 use crate::invariants::{self, Invariant};
-use crate::prng::{Prng, mix};
+use crate::prng::Prng;
 use crate::referee::{Referee, span_ms};
 use crate::script::{Ending, Script};
 use crate::seen::{Scene, Seen, Waiting};
 use crate::upstream::Upstream;
 use agenda::{Agenda, Item};
+use trace::Kind;
+pub use trace::Trace;
 
 /// A Wednesday in 2026, in Unix milliseconds.
 pub const START: Instant = Instant(1_790_000_000_000);
@@ -38,8 +41,8 @@ pub struct Broken {
 /// What came of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Equal for equal runs: a hash of all decisions.
-    pub trace: u64,
+    /// All decisions.
+    pub trace: Trace,
     pub granted: u64,
     pub asked: u64,
     pub restarts: u64,
@@ -261,10 +264,8 @@ impl<'a> World<'a> {
     }
 
     /// Adds a decision to the trace.
-    fn trace(&mut self, tag: u64, number: u64, at: Instant) {
-        for part in [tag, number, at.0, self.now.0] {
-            self.outcome.trace = mix(self.outcome.trace ^ part).wrapping_add(tag);
-        }
+    fn trace(&mut self, kind: Kind, number: u64, until: Instant) {
+        self.outcome.trace.add(self.now, kind, number, until);
     }
 
     /// Until when callers ask.
