@@ -14,6 +14,8 @@ enum Kind {
     Healthy,
     /// Everybody comes exactly when told.
     Patient,
+    /// Many park for the same few calls of an app, in both lanes.
+    Crowded,
 }
 
 /// The script of `seed`.
@@ -21,10 +23,13 @@ pub fn script(seed: u64) -> Script {
     let mut prng = Prng::new(seed);
     let kind = match prng.next() % 10 {
         0 => Kind::Patient,
-        1..=3 => Kind::Healthy,
+        1 => Kind::Crowded,
+        2..=3 => Kind::Healthy,
         _ => Kind::Wild,
     };
-    let policies: Vec<Policy> = (0..prng.between(1, 2)).map(|_| policy(&mut prng)).collect();
+    let policies: Vec<Policy> = (0..prng.between(1, 2))
+        .map(|_| policy(&mut prng, kind))
+        .collect();
     let longest_ms = policies.iter().map(longest_ms).max().unwrap_or(0);
     let lasts_ms = (longest_ms * prng.between(4, 12)).clamp(60_000, 4 * 3_600_000);
     let sizes = sizes(&mut prng);
@@ -59,7 +64,13 @@ fn sizes(prng: &mut Prng) -> Sizes {
     }
 }
 
-fn policy(prng: &mut Prng) -> Policy {
+fn policy(prng: &mut Prng, kind: Kind) -> Policy {
+    if kind == Kind::Crowded {
+        let window_ms = prng.one_of(&[1_000, 4_000]);
+        let (dimension, limit) = (Dimension::Rate { window_ms }, prng.small(1, 3));
+        let layer = Layer::new(Scope::App, dimension, limit).expect("legal");
+        return Policy::new(vec![layer], Share::new(1000).expect("legal")).expect("legal");
+    }
     if prng.percent(8) {
         return Preset::OneNote.policy().expect("legal");
     }
@@ -114,7 +125,10 @@ fn counting(prng: &mut Prng) -> Counting {
 fn callers(prng: &mut Prng, kind: Kind, policies: &[Policy], lasts_ms: u64) -> Vec<Caller> {
     let count = prng.one_of(&[2, 4, 6, 9, 14, 24]);
     let (apps, tenants, users) = (prng.between(1, 2), prng.between(1, 3), prng.between(1, 4));
-    let busy_ms = lasts_ms * count / 250;
+    let crowded = kind == Kind::Crowded;
+    let count = if crowded { 24 } else { count };
+    // Crowds do not pause to think.
+    let busy_ms = if crowded { 0 } else { lasts_ms * count / 250 };
     let caller = |id: u64| {
         let workload = prng.between(0, policies.len() as u64 - 1);
         let small = |n: u64| u8::try_from(n).unwrap_or(0);
@@ -160,6 +174,7 @@ fn asking(prng: &mut Prng, kind: Kind, lasts_ms: u64) -> Asking {
         (Kind::Wild, 2) | (Kind::Healthy, 1) => Asking::Poll {
             every_ms: prng.between(1, (lasts_ms / 50).max(2)),
         },
+        (Kind::Crowded, _) => Asking::Park { hold_ms: 600_000 },
         (_, 3) => Asking::HangUp {
             hold_ms,
             after_ms: prng.between(0, hold_ms),

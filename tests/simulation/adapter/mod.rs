@@ -209,17 +209,26 @@ impl Fork {
     }
 
     /// Everything about counts that can be seen from outside.
-    pub fn counts(&mut self, now: Instant, workloads: usize) -> impl PartialEq + use<> {
+    pub fn counts(&mut self, now: Instant, workloads: usize) -> Counts {
         self.0.settle(now);
-        let views: Vec<_> = (0..workloads)
-            .map(|workload| {
-                let view = self.0.view(now, workload, None, usize::MAX);
-                (view.shared, view.users)
-            })
-            .collect();
-        let leases: Vec<Lease> = self.0.leases().cloned().collect();
-        (self.0.records(now), leases, views, self.0.next_permit())
+        let view = |workload| self.0.view(now, workload, None, usize::MAX);
+        let views: Vec<_> = (0..workloads).map(view).collect();
+        Counts {
+            views: views.into_iter().map(|it| (it.shared, it.users)).collect(),
+            records: self.0.records(now),
+            leases: self.0.leases().cloned().collect(),
+            next_permit: self.0.next_permit(),
+        }
     }
+}
+
+/// What is counted.
+#[derive(Debug, PartialEq)]
+pub struct Counts {
+    pub records: Vec<BudgetRecord>,
+    pub leases: Vec<Lease>,
+    pub views: Vec<(Vec<BudgetView>, Vec<BudgetView>)>,
+    pub next_permit: Permit,
 }
 
 fn engine(sizes: Sizes, policies: Vec<Policy>, now: Instant, hash_seed: u64) -> Engine {
@@ -240,4 +249,9 @@ pub fn keys(policies: &[Policy], call: &Call) -> Vec<Key> {
     let policy = &policies[call.workload];
     let scopes = Scope::ALL.into_iter().filter(|scope| policy.has(*scope));
     scopes.map(|scope| Key::of(call, scope)).collect()
+}
+
+/// For how long after its expiry a lease can be completed: 15 minutes.
+pub const fn late_ms_max(_: Sizes) -> u64 {
+    15 * 60_000
 }

@@ -1,7 +1,9 @@
 //! Nobody is refused or parked without a reason: a layer is full by brute force, a breaker is
 //! not closed, others wait, lost counts are assumed full, or the users are too many.
 
-use spillway::{Answer, Call, Dimension, Instant, Policy, Refusal, Status};
+use std::collections::BTreeSet;
+
+use spillway::{Answer, Call, Dimension, Instant, Key, Policy, Refusal, Scope, Status};
 
 use super::{Invariant, require};
 use crate::adapter::keys;
@@ -70,13 +72,15 @@ fn impossible(call: &Call, scene: &Scene<'_>) -> Result<(), String> {
     require(!possible, || format!("{call:?} is possible"))
 }
 
-/// As many users hold something, by what operators see.
+/// As many users hold something, by what operators see, or wait.
 fn capacity(users_max: usize, scene: &mut Scene<'_>) -> Result<(), String> {
-    let mut users = 0;
+    let waiting = scene.waiting.values();
+    let mut users: BTreeSet<Key> = waiting.map(|it| Key::of(&it.call, Scope::User)).collect();
     for workload in 0..scene.script.policies.len() {
-        users += scene.driver.view(scene.now, workload).users_total;
+        let view = scene.driver.view(scene.now, workload);
+        users.extend(view.users.into_iter().map(|user| user.key));
     }
-    require(users >= users_max, || {
-        format!("{users} users hold counts, {users_max} may")
+    require(users.len() >= users_max, || {
+        format!("{users:?} hold counts or wait, {users_max} may")
     })
 }

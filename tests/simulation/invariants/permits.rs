@@ -6,10 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use spillway::{Ended, Instant, NotRenewed, Permit};
 
 use super::{Invariant, require};
+use crate::adapter::late_ms_max;
 use crate::seen::{Scene, Seen};
-
-/// An expired lease can be completed for so long (15 minutes, as it could have been renewed).
-const LATE_MS_MAX: u64 = 15 * 60_000;
 
 /// What is out, and until when.
 #[derive(Default)]
@@ -83,7 +81,9 @@ impl NoLostPermit {
         let was_out = self.out.remove(&permit).is_some();
         let expected = match expired_at {
             None => Ended::Landed,
-            Some(at) if completed && scene.now.ms_since(at) < LATE_MS_MAX => Ended::Overrun,
+            Some(at) if completed && scene.now.ms_since(at) < late_ms_max(scene.script.sizes) => {
+                Ended::Overrun
+            }
             Some(_) => Ended::Unknown,
         };
         require(was_out == expired_at.is_none() && ended == expected, || {

@@ -31,7 +31,7 @@ impl Invariant for ChargesNothing {
         let counts_before = (*before).clone().counts(scene.now, workloads);
         let counts_after = scene.driver.fork().counts(scene.now, workloads);
         require(counts_before == counts_after, || {
-            format!("{refusal:?} of {call:?} changed what is counted")
+            format!("{refusal:?} of {call:?} changed {counts_before:#?} to {counts_after:#?}")
         })
     }
 }

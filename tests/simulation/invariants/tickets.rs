@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use spillway::{Answer, Refusal, Ticket};
+use spillway::{Answer, BlockedBy, Refusal, Ticket};
 
 use super::{Invariant, open_bugs, require};
 use crate::seen::{Scene, Seen};
@@ -46,9 +46,17 @@ impl Invariant for SettledOnce {
                 refusal,
             } => {
                 let waited = self.waits.remove(ticket);
-                let early = now < waiting.deadline && matches!(refusal, Refusal::Busy(_));
+                // Before its deadline only who cannot go within it, or gives way in a full queue.
+                let early = match refusal {
+                    Refusal::Busy(busy) => {
+                        now < waiting.deadline
+                            && busy.at <= waiting.deadline
+                            && busy.blocked_by != BlockedBy::Queue
+                    }
+                    _ => false,
+                };
                 require(waited && !early, || {
-                    format!("{ticket:?} is refused, waited: {waited}, {waiting:?}")
+                    format!("{ticket:?} is refused, waited: {waited}, {waiting:?}: {refusal:?}")
                 })
             }
             Seen::HungUp { ticket, waited } => {
