@@ -3,6 +3,8 @@
 
 mod store;
 
+use std::collections::BTreeMap;
+
 use spillway::{
     Answer, BudgetRecord, BudgetView, Call, Ended, Engine, Instant, Key, Lease, NotRenewed, Permit,
     Policy, Scope, Settings, Settled, Signal, Ticket, Trip, WorkloadView,
@@ -200,12 +202,13 @@ impl Fork {
         self.0.wake_at()
     }
 
-    /// Lets go what fits; which tickets were granted?
-    pub fn settle(&mut self, now: Instant) -> Vec<Ticket> {
+    /// Lets go what fits; who was settled by it, and who of them was granted?
+    pub fn settle(&mut self, now: Instant) -> BTreeMap<Ticket, bool> {
         self.0.settle(now);
         let settled = self.0.take_settled().into_iter();
-        let granted = settled.filter(|one| one.outcome.is_ok());
-        granted.map(|one| one.ticket).collect()
+        settled
+            .map(|one| (one.ticket, one.outcome.is_ok()))
+            .collect()
     }
 
     /// Everything about counts that can be seen from outside.
@@ -229,6 +232,20 @@ pub struct Counts {
     pub leases: Vec<Lease>,
     pub views: Vec<(Vec<BudgetView>, Vec<BudgetView>)>,
     pub next_permit: Permit,
+}
+
+impl Counts {
+    /// Drops what is seen of budgets that hold neither counts nor leases.
+    pub fn drop_empty(&mut self) {
+        let records = self.records.iter().map(|record| record.key.clone());
+        let of_lease = |lease: &Lease| Scope::ALL.map(|scope| Key::of(&lease.call, scope));
+        let leases = self.leases.iter().flat_map(of_lease);
+        let kept: Vec<Key> = records.chain(leases).collect();
+        for (shared, users) in &mut self.views {
+            shared.retain(|view| kept.contains(&view.key));
+            users.retain(|view| kept.contains(&view.key));
+        }
+    }
 }
 
 fn engine(sizes: Sizes, policies: Vec<Policy>, now: Instant, hash_seed: u64) -> Engine {

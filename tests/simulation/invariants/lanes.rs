@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use spillway::{Lane, Ticket};
+use spillway::{Lane, Permit};
 
 use super::{Invariant, require};
-use crate::seen::{Scene, Seen};
+use crate::seen::{Scene, Seen, Waiting};
 
 /// So many turns in a row are the foreground's at most.
 const TURNS: u32 = 20;
@@ -25,13 +25,14 @@ impl Invariant for BackgroundsTurn {
         match seen {
             Seen::Granted {
                 call,
+                permit,
                 waited: Some(_),
                 ..
             } => {
                 let key = (call.workload, call.app.clone());
-                // What would have gone if no foreground call waited still fits now: it was
-                // admissible all the time.
-                let waits = call.lane == Lane::Foreground && background_goes(&key, scene);
+                // What would go if this turn had not been taken, and no foreground call waited,
+                // was admissible at this turn.
+                let waits = call.lane == Lane::Foreground && background_goes(&key, *permit, scene);
                 let turns = self.turns.entry(key).or_default();
                 *turns = if waits { *turns + 1 } else { 0 };
                 require(*turns < TURNS, || {
@@ -47,20 +48,25 @@ impl Invariant for BackgroundsTurn {
     }
 }
 
-fn background_goes(key: &(usize, String), scene: &Scene<'_>) -> bool {
+fn background_goes(key: &(usize, String), turn: Permit, scene: &Scene<'_>) -> bool {
     let here = scene
         .waiting
         .iter()
         .filter(|(_, waiting)| (waiting.call.workload, &waiting.call.app) == (key.0, &key.1));
     let (background, foreground): (Vec<_>, Vec<_>) =
         here.partition(|(_, waiting)| waiting.call.lane == Lane::Background);
-    if background.is_empty() {
+    // Who came in this very instant may have come after the turn.
+    let waited = |waiting: &Waiting| waiting.since < scene.now;
+    if !background.iter().any(|(_, waiting)| waited(waiting)) {
         return false;
     }
     let mut alone = scene.driver.fork();
+    alone.refund(scene.now, turn);
     for (ticket, _) in foreground {
         alone.cancel(scene.now, *ticket);
     }
-    let gone: Vec<Ticket> = alone.settle(scene.now);
-    background.iter().any(|(ticket, _)| gone.contains(ticket))
+    let settled = alone.settle(scene.now);
+    background
+        .iter()
+        .any(|(ticket, waiting)| waited(waiting) && settled.get(ticket) == Some(&true))
 }

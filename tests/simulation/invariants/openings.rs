@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spillway::{Call, Instant, Key, Permit, Reason, Scope, Signal, Trip, Verdict};
+use spillway::{Call, Instant, Key, Permit, Scope, Signal, Trip, Verdict};
 
 use super::{Invariant, require};
 use crate::adapter::keys;
@@ -96,7 +96,7 @@ impl OpensForAReason {
         })?;
         let heard = self.budgets.entry(trip.key.clone()).or_default();
         let failed = signal.is_none_or(|signal| signal.verdict == Verdict::Outage);
-        if failed && trip.reason == Reason::Outage {
+        if failed {
             let opened = std::mem::replace(&mut heard.opened, true);
             let users: BTreeSet<_> = heard.failures.iter().map(|(_, user)| user).collect();
             let (first, last) = (heard.failures.first(), heard.failures.last());

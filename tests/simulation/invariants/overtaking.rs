@@ -51,7 +51,7 @@ impl NobodyOvertakes {
             let other = &waiting.call;
             let same_queue = (other.workload, &other.app) == (call.workload, &call.app);
             // Turns may have come to it in the same instant, before the newcomer.
-            if !same_queue || other.lane > call.lane || granted_too(scene, *ticket) {
+            if !same_queue || other.lane > call.lane || settled_too(scene, *ticket) {
                 continue;
             }
             let excused = open_bugs::OWN_BACKGROUND && other.lane != call.lane;
@@ -79,7 +79,7 @@ fn fits_alone(scene: &Scene<'_>, before: &Fork, ticket: Ticket, waiting: &Waitin
             alone.cancel(scene.now, *other);
         }
     }
-    alone.settle(scene.now).contains(&ticket)
+    alone.settle(scene.now).get(&ticket) == Some(&true)
 }
 
 /// Whether only the app's layers keep it from going, so that its turn is kept for it, or that
@@ -107,7 +107,7 @@ fn user(call: &Call) -> (&str, &str) {
     (&call.tenant, &call.user)
 }
 
-/// Whether the waiter goes in the same instant all the same: turns came to it first.
-fn granted_too(scene: &Scene<'_>, ticket: Ticket) -> bool {
-    scene.driver.fork().settle(scene.now).contains(&ticket)
+/// Whether the waiter goes (or is dismissed) in the same instant: turns came to it first.
+fn settled_too(scene: &Scene<'_>, ticket: Ticket) -> bool {
+    scene.driver.fork().settle(scene.now).contains_key(&ticket)
 }

@@ -30,15 +30,20 @@ impl Invariant for OneProbe {
             } => self.judge(call, *permit, *expires_at, scene),
             Seen::Completed { permit, .. }
             | Seen::Refunded { permit, .. }
-            | Seen::Expired { permit, .. }
-            | Seen::Reported {
+            | Seen::Expired { permit, .. } => {
+                self.over(*permit);
+                Ok(())
+            }
+            Seen::Reported {
                 permit,
-                signal: Some(_),
+                call,
+                signal,
                 ..
             } => {
-                self.probes.values_mut().for_each(|probes| {
-                    probes.remove(permit);
-                });
+                if signal.is_some() {
+                    self.over(*permit);
+                }
+                self.reopens(call, scene);
                 Ok(())
             }
             Seen::Forced { key, .. } | Seen::Reset { key } => {
@@ -55,6 +60,24 @@ impl Invariant for OneProbe {
 }
 
 impl OneProbe {
+    /// The call is heard of: it tries nothing any more.
+    fn over(&mut self, permit: Permit) {
+        self.probes.values_mut().for_each(|probes| {
+            probes.remove(&permit);
+        });
+    }
+
+    /// An answer may have opened a budget again, as an echo with a wait does: who tried it
+    /// then is no longer its probe.
+    fn reopens(&mut self, call: &Call, scene: &mut Scene<'_>) {
+        for key in keys(&scene.script.policies, call) {
+            let view = scene.driver.budget_view(scene.now, &key);
+            if view.is_some_and(|view| view.breaker.status == Status::Open) {
+                self.probes.remove(&key);
+            }
+        }
+    }
+
     fn judge(
         &mut self,
         call: &Call,

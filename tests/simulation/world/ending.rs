@@ -16,7 +16,9 @@ impl World<'_> {
         let (ending, expires_at) = (flight.ending, flight.expires_at);
         let lasts_ms = self.lasts_ms(&flight);
         let prng = &mut self.states[flight.caller].prng;
-        let arrival_ms = prng.between(0, lasts_ms.min(expires_at.ms_since(self.now)));
+        // It arrives before its lease ends: later, callers would not be trusted.
+        let latest_ms = expires_at.ms_since(self.now).saturating_sub(1);
+        let arrival_ms = prng.between(0, lasts_ms.min(latest_ms));
         self.flights.insert(permit, flight);
         let now = self.now;
         let at = |ms: u64| now.plus_ms(ms);
