@@ -39,6 +39,15 @@ impl Invariant for BackgroundsTurn {
                     format!("{turns} turns in a row are the foreground's, {call:?}")
                 })
             }
+            Seen::Settled => {
+                // Where nobody waits any more, turns begin anew.
+                let waits = |key: &(usize, String)| {
+                    let mut waiting = scene.waiting.values();
+                    waiting.any(|it| (it.call.workload, &it.call.app) == (key.0, &key.1))
+                };
+                self.turns.retain(|key, turns| *turns > 0 && waits(key));
+                Ok(())
+            }
             Seen::Restarted { .. } => {
                 self.turns.clear();
                 Ok(())
