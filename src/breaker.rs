@@ -65,6 +65,9 @@ pub struct Breaker {
     reason: Option<Reason>,
     /// Background calls are refused until then.
     soft_until: Option<Instant>,
+    /// Since when.
+    #[cfg_attr(feature = "serde", serde(default))]
+    soft_since: Option<Instant>,
     /// The share of the limit that the upstream last reported, per mille, and when.
     reported: Option<(u32, Instant)>,
     forced: Option<Forced>,
@@ -80,6 +83,8 @@ pub struct Breaker {
 pub(crate) struct Forced {
     open: bool,
     until: Instant,
+    #[cfg_attr(feature = "serde", serde(default))]
+    since: Instant,
 }
 
 /// Why a breaker refuses, and until when.
@@ -114,6 +119,7 @@ impl Breaker {
         self.throttle.advance(now);
         self.outage.advance(now);
         self.soft_until = self.soft_until.filter(|until| *until > now);
+        self.soft_since = self.soft_since.filter(|_| self.soft_until.is_some());
         self.reported = self
             .reported
             .filter(|(_, at)| at.plus_ms(REPORT_KEPT_MS) > now);
@@ -136,7 +142,7 @@ impl Breaker {
         running: u64,
         probe_ms: u64,
     ) -> Option<Refusing> {
-        if let Some(Forced { open, until }) = self.forced {
+        if let Some(Forced { open, until, .. }) = self.forced {
             return open.then_some(Refusing {
                 at: until,
                 exact: true,
@@ -185,15 +191,13 @@ impl Breaker {
 
     /// An answer that was no throttling came back.
     pub(crate) fn unthrottled(&mut self, answered: &Answered<'_>) {
-        self.throttle
-            .pass(answered.permit, answered.granted_at, answered.calls_max);
+        self.throttle.pass(answered);
         self.evidence.unthrottled(answered.granted_at);
     }
 
     /// An answer that was no sign of an outage came back.
     pub(crate) fn works(&mut self, answered: &Answered<'_>) {
-        self.outage
-            .pass(answered.permit, answered.granted_at, answered.calls_max);
+        self.outage.pass(answered);
         self.evidence.works();
     }
 
@@ -214,6 +218,7 @@ impl Breaker {
         self.reported = Some((permille, answered.now));
         if permille >= SOFT_PERMILLE {
             self.soft_until = Some(answered.now.plus_ms(SOFT_MS));
+            self.soft_since = self.soft_since.or(Some(answered.now));
         }
         if permille < FULL_PERMILLE {
             return false;
@@ -246,8 +251,12 @@ impl Breaker {
     }
 
     /// An operator forces it open or closed until then.
-    pub(crate) fn force(&mut self, open: bool, until: Instant) {
-        self.forced = Some(Forced { open, until });
+    pub(crate) fn force(&mut self, now: Instant, open: bool, until: Instant) {
+        self.forced = Some(Forced {
+            open,
+            until,
+            since: now,
+        });
     }
 
     /// An operator takes back whatever is in force and was learnt.
@@ -276,10 +285,11 @@ impl Breaker {
     }
 
     fn forced_view(&self) -> Option<View> {
-        let Forced { open, until } = self.forced?;
+        let Forced { open, until, since } = self.forced?;
         let status = if open { Status::Open } else { Status::Closed };
         Some(View {
             status,
+            since: Some(since),
             until: Some(until),
             reason: Some(Reason::Forced),
             ..View::default()
@@ -303,6 +313,7 @@ impl Breaker {
         match self.soft_until {
             Some(until) if worst.status < Status::Soft => View {
                 status: Status::Soft,
+                since: self.soft_since,
                 until: Some(until),
                 reason: Some(Reason::Percentage),
                 ..View::default()

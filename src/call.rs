@@ -88,7 +88,17 @@ impl PerLane<u64> {
     /// Both lanes together.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.foreground + self.background
+        self.foreground.saturating_add(self.background)
+    }
+
+    pub(crate) const fn add(&mut self, more: Self) {
+        self.foreground = self.foreground.saturating_add(more.foreground);
+        self.background = self.background.saturating_add(more.background);
+    }
+
+    pub(crate) const fn take(&mut self, less: Self) {
+        self.foreground = self.foreground.saturating_sub(less.foreground);
+        self.background = self.background.saturating_sub(less.background);
     }
 }
 

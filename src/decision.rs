@@ -87,6 +87,7 @@ pub(crate) enum Obstacle {
     Layer(Dimension),
     Breaker,
     Soft,
+    Paused,
 }
 
 impl Obstacle {
@@ -95,6 +96,7 @@ impl Obstacle {
             Self::Layer(dimension) => BlockedBy::Layer { scope, dimension },
             Self::Breaker => BlockedBy::Breaker { scope },
             Self::Soft => BlockedBy::Soft { scope },
+            Self::Paused => BlockedBy::Paused,
         }
     }
 }
@@ -119,6 +121,8 @@ pub enum BlockedBy {
         /// Whose budget.
         scope: Scope,
     },
+    /// An operator has paused the background lane.
+    Paused,
     /// Others that came first.
     Queue,
 }
@@ -128,6 +132,7 @@ impl fmt::Display for BlockedBy {
         match self {
             Self::Layer { scope, dimension } => write!(f, "{scope}/{dimension}"),
             Self::Breaker { scope } | Self::Soft { scope } => write!(f, "{scope}/breaker"),
+            Self::Paused => f.write_str("paused"),
             Self::Queue => f.write_str("queue"),
         }
     }

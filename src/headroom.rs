@@ -3,12 +3,13 @@
 
 use std::cmp::Reverse;
 
-use crate::budget::Budget;
-use crate::call::{Call, Lane, Scope};
+use crate::budget::Sight;
+use crate::call::{Call, Lane, PerLane, Scope};
 use crate::engine::Engine;
-use crate::policy::{Dimension, Layer, Policy};
+use crate::node::Node;
+use crate::policy::Dimension;
+use crate::shape::Limit;
 use crate::time::Instant;
-use crate::window::Window;
 
 /// The tightest of a call's layers: the rate with the least left, of equal ones the longest;
 /// a concurrency only where no rate limits the call.
@@ -30,85 +31,62 @@ pub struct Headroom {
 impl Engine {
     /// What the budgets of `call` have room for.
     pub fn headroom(&mut self, now: Instant, call: &Call) -> Option<Headroom> {
-        let now = self.advance(now);
-        let full_at = self.assumed(call.workload).full_at;
-        let keys = self.keys(call);
-        let policy = &self.workloads.get(call.workload)?.policy;
-        let look = Look {
-            policy,
-            lane: call.lane,
-            now,
-            full_at,
-        };
-        let tightest = keys.into_iter().filter_map(|(_, key)| {
-            self.ledger
-                .with(&key, policy, now, |budget| look.tightest(budget))
+        self.advance(now);
+        self.workloads.get(call.workload)?;
+        let stand = self.stand(call);
+        let charges = self.charges(call.workload, &stand);
+        let tightest = charges.iter().filter_map(|charge| {
+            let sight = self.sight(*charge, call.workload);
+            let rooms = sight.shape.limits.iter();
+            rooms
+                .map(|limit| headroom(&sight, charge.scope, limit, call.lane))
+                .min_by_key(tightness)
         });
         tightest.min_by_key(tightness)
     }
 }
 
-struct Look<'a> {
-    policy: &'a Policy,
-    lane: Lane,
-    now: Instant,
-    full_at: Option<Instant>,
+fn headroom(sight: &Sight<'_>, scope: Scope, limit: &Limit, lane: Lane) -> Headroom {
+    let room = Headroom {
+        scope,
+        dimension: limit.dimension,
+        limit: *limit.caps.get(lane),
+        remaining: free(sight, limit, lane),
+        more_in_ms: None,
+    };
+    let Some(view) = limit.view else {
+        return room;
+    };
+    let span_ms = sight.shape.views[view].span_ms;
+    let assumed = sight.assumed.full_at.map(|at| at.plus_ms(span_ms));
+    if let Some(until) = assumed.filter(|until| *until > sight.now) {
+        return Headroom {
+            remaining: 0,
+            more_in_ms: Some(until.ms_since(sight.now)),
+            ..room
+        };
+    }
+    let oldest_goes = sight
+        .node
+        .and_then(|node| node.counts.forgets_at(sight.shape, view, 1, 0));
+    Headroom {
+        more_in_ms: Some(oldest_goes.map_or(span_ms, |at| at.ms_since(sight.now))),
+        ..room
+    }
 }
 
-impl Look<'_> {
-    fn tightest(&self, budget: &Budget) -> Option<Headroom> {
-        let layers = budget.counted(self.policy);
-        let rooms = layers.map(|(layer, window)| match window {
-            Some(window) => self.rate(budget, layer, window),
-            None => Headroom {
-                remaining: self.room(budget, layer, None),
-                more_in_ms: None,
-                ..self.empty(layer)
-            },
-        });
-        rooms.min_by_key(tightness)
-    }
-
-    fn rate(&self, budget: &Budget, layer: &Layer, window: &Window) -> Headroom {
-        let assumed = self.full_at.map(|at| at.plus_ms(window.span_ms()));
-        if let Some(until) = assumed.filter(|until| *until > self.now) {
-            return Headroom {
-                remaining: 0,
-                more_in_ms: Some(until.ms_since(self.now)),
-                ..self.empty(layer)
-            };
+/// What is free for the lane: what nobody uses, and of that no more than its share leaves.
+fn free(sight: &Sight<'_>, limit: &Limit, lane: Lane) -> u32 {
+    let used = |node: &Node| node.used(limit);
+    let used = sight.node.map_or_else(PerLane::default, used);
+    let free = u64::from(limit.limit()).saturating_sub(used.total());
+    let room = match lane {
+        Lane::Foreground => free,
+        Lane::Background => {
+            free.min(u64::from(limit.caps.background).saturating_sub(used.background))
         }
-        let oldest_goes = window.forgets_at(1, 0);
-        let more_in_ms = oldest_goes.map_or(window.span_ms(), |at| at.ms_since(self.now));
-        Headroom {
-            remaining: self.room(budget, layer, Some(window)),
-            more_in_ms: Some(more_in_ms),
-            ..self.empty(layer)
-        }
-    }
-
-    fn empty(&self, layer: &Layer) -> Headroom {
-        let limit = self.policy.cap(layer, self.lane);
-        Headroom {
-            scope: layer.scope(),
-            dimension: layer.dimension(),
-            limit,
-            remaining: limit,
-            more_in_ms: None,
-        }
-    }
-
-    /// What is free for the lane: what nobody uses, and of that no more than its share leaves.
-    fn room(&self, budget: &Budget, layer: &Layer, window: Option<&Window>) -> u32 {
-        let used = budget.used(window);
-        let free = u64::from(layer.limit()).saturating_sub(used.total());
-        let cap = u64::from(self.policy.cap(layer, self.lane));
-        let room = match self.lane {
-            Lane::Foreground => free,
-            Lane::Background => free.min(cap.saturating_sub(used.background)),
-        };
-        u32::try_from(room).unwrap_or(u32::MAX)
-    }
+    };
+    u32::try_from(room).unwrap_or(u32::MAX)
 }
 
 fn tightness(room: &Headroom) -> (bool, u32, Reverse<Option<u64>>) {

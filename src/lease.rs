@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::call::{Call, Permit};
-use crate::ledger::Place;
+use crate::call::{Call, Lane, Permit};
 use crate::time::Instant;
-
-/// How long after its expiry a lease can still be completed, which lands its weight again:
-/// the same 15 minutes for which it could have been renewed.
-const KEPT_AFTER_EXPIRY_MS: u64 = 15 * 60_000;
+use crate::tree::Place;
 
 /// The most expired leases that are remembered; the oldest are forgotten first.
 const EXPIRED_MAX: usize = 100_000;
@@ -28,68 +24,95 @@ pub struct Lease {
     /// Whether it is a breaker's probe: it cannot be renewed.
     #[cfg_attr(feature = "serde", serde(default))]
     pub probe: bool,
+    /// Whether the upstream did not know the user (401): nothing lands in the user's budget.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub spares_user: bool,
+}
+
+/// A lease that is charged: the same, with the budgets instead of their names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) permit: Permit,
+    /// The user in the call's workload.
+    pub(crate) user: Place,
+    /// The narrowest budget of the upstream's own limits.
+    pub(crate) global: Option<Place>,
+    pub(crate) weight: u32,
+    pub(crate) lane: Lane,
+    pub(crate) probe: bool,
+    pub(crate) spares_user: bool,
+    pub(crate) lingers: bool,
+    pub(crate) granted_at: Instant,
+    pub(crate) expires_at: Instant,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
-    pub(crate) lease: Lease,
-    pub(crate) places: Vec<Place>,
-}
-
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Leases {
     held: BTreeMap<Permit, Held>,
     expiries: BTreeSet<(Instant, Permit)>,
     expired: BTreeMap<Permit, Lease>,
     forgotten_at: BTreeSet<(Instant, Permit)>,
+    /// How long after its expiry a lease can still be completed, which lands its weight again:
+    /// for as long as it could have been renewed.
+    kept_ms: u64,
 }
 
 impl Leases {
+    pub(crate) fn new(kept_ms: u64) -> Self {
+        Self {
+            held: BTreeMap::new(),
+            expiries: BTreeSet::new(),
+            expired: BTreeMap::new(),
+            forgotten_at: BTreeSet::new(),
+            kept_ms,
+        }
+    }
+
     pub(crate) fn insert(&mut self, held: Held) {
-        self.expiries
-            .insert((held.lease.expires_at, held.lease.permit));
-        self.held.insert(held.lease.permit, held);
+        self.expiries.insert((held.expires_at, held.permit));
+        self.held.insert(held.permit, held);
     }
 
     pub(crate) fn remove(&mut self, permit: Permit) -> Option<Held> {
         let held = self.held.remove(&permit)?;
-        self.expiries.remove(&(held.lease.expires_at, permit));
+        self.expiries.remove(&(held.expires_at, permit));
         Some(held)
     }
 
-    pub(crate) fn held(&self, permit: Permit) -> Option<&Held> {
+    pub(crate) fn get(&self, permit: Permit) -> Option<&Held> {
         self.held.get(&permit)
     }
 
-    pub(crate) fn get(&self, permit: Permit) -> Option<&Lease> {
-        self.held.get(&permit).map(|held| &held.lease)
+    /// To change what is neither its number nor its expiry.
+    pub(crate) fn get_mut(&mut self, permit: Permit) -> Option<&mut Held> {
+        self.held.get_mut(&permit)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lease> {
-        self.held.values().map(|held| &held.lease)
+    /// In the order in which they were granted.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.held.values()
     }
 
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.expiries.first().map(|(at, _)| *at)
     }
 
-    /// The next lease that expired by `now`; remembered for a late completion.
+    /// The next lease that expired by `now`.
+    #[inline]
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<Held> {
         self.forget(now);
         let (at, permit) = *self.expiries.first()?;
         if at > now {
             return None;
         }
-        let held = self.remove(permit)?;
-        self.remember(held.lease.clone());
-        Some(held)
+        self.remove(permit)
     }
 
     /// A lease that has expired, to be completed late.
     pub(crate) fn remember(&mut self, lease: Lease) {
         let permit = lease.permit;
         self.forgotten_at
-            .insert((lease.expires_at.plus_ms(KEPT_AFTER_EXPIRY_MS), permit));
+            .insert((lease.expires_at.plus_ms(self.kept_ms), permit));
         self.expired.insert(permit, lease);
     }
 
@@ -102,10 +125,11 @@ impl Leases {
     pub(crate) fn take_expired(&mut self, permit: Permit) -> Option<Lease> {
         let lease = self.expired.remove(&permit)?;
         self.forgotten_at
-            .remove(&(lease.expires_at.plus_ms(KEPT_AFTER_EXPIRY_MS), permit));
+            .remove(&(lease.expires_at.plus_ms(self.kept_ms), permit));
         Some(lease)
     }
 
+    #[inline]
     fn forget(&mut self, now: Instant) {
         while let Some((at, permit)) = self.forgotten_at.first().copied()
             && (at <= now || self.expired.len() > EXPIRED_MAX)

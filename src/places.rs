@@ -5,10 +5,15 @@
 //! reserve nothing: whoever comes is judged by the counts alone. They expire at their
 //! instant, are bounded, and never add more than one window.
 
-use crate::budget::{Ahead, Shortage};
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use crate::budget::{Ahead, Cost, Shortage, Sight};
 use crate::call::{Call, Lane, PerLane, Scope};
+use crate::charge::{Charge, Charges, Stand};
 use crate::decision::{BlockedBy, Busy, Obstacle};
-use crate::engine::{Engine, QueueKey};
+use crate::engine::Engine;
 use crate::time::Instant;
 
 /// The most places of one budget; who comes after them is told one window.
@@ -16,38 +21,53 @@ const PLACES_MAX: usize = 1_000;
 
 /// Whoever was refused by a budget and has not been told to return yet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places(Vec<Place>);
+pub(crate) struct Places {
+    /// In the order in which they were first refused.
+    line: BTreeMap<u64, Place>,
+    /// When each ends.
+    due: BTreeSet<(Instant, u64)>,
+    /// In a budget that several share: each tenant's users. One who comes as told and is
+    /// refused again keeps its order, else those who came meanwhile would starve it.
+    of: BTreeMap<Box<str>, BTreeMap<Box<str>, u64>>,
+    sum: Ahead,
+    next: u64,
+}
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Tenant and user, in a budget that several share.
-    of: Option<(String, String)>,
     until: Instant,
-    lane: Lane,
-    weight: u64,
+    cost: Ahead,
 }
 
 impl Places {
     /// Lets go whose instant has come.
     pub(crate) fn advance(&mut self, now: Instant) {
-        self.0.retain(|place| place.until > now);
+        while let Some((until, order)) = self.due.first().copied()
+            && until <= now
+        {
+            self.end(order);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.line.is_empty()
     }
 
-    /// Who stands before `call` in the budget of `scope`. In a shared one its own user does not.
+    /// Who stands before `call` in the budget of `scope`. In a shared one its own user does
+    /// not, nor who was refused after it.
     pub(crate) fn ahead(&self, scope: Scope, call: &Call) -> Ahead {
+        let own = if scope == Scope::User {
+            None
+        } else {
+            self.own(call)
+        };
+        let Some(own) = own else {
+            return self.sum;
+        };
         let mut ahead = Ahead::default();
-        for place in self
-            .0
-            .iter()
-            .filter(|place| scope == Scope::User || !place.is_of(call))
-        {
-            *ahead.calls.get_mut(place.lane) += 1;
-            *ahead.weight.get_mut(place.lane) += place.weight;
-        }
+        self.line
+            .range(..own)
+            .for_each(|(_, place)| ahead.add(place.cost));
         ahead
     }
 
@@ -56,27 +76,92 @@ impl Places {
     /// pushes nobody.
     pub(crate) fn take(&mut self, scope: Scope, call: &Call, until: Instant) {
         let shared = scope != Scope::User;
-        if shared {
-            self.0.retain(|place| !place.is_of(call));
+        let known = if shared { self.own(call) } else { None };
+        if let Some(order) = known {
+            self.end(order);
         }
-        if self.0.len() < PLACES_MAX {
-            let of = shared.then(|| (call.tenant.clone(), call.user.clone()));
-            self.0.push(Place {
-                of,
-                until,
-                lane: call.lane,
-                weight: u64::from(call.weight),
-            });
+        if self.line.len() >= PLACES_MAX {
+            return;
         }
+        let order = known.unwrap_or(self.next);
+        self.next = self.next.max(order + 1);
+        let cost = Ahead {
+            calls: alone(call.lane, 1),
+            weight: alone(call.lane, u64::from(call.weight)),
+        };
+        self.sum.add(cost);
+        self.line.insert(order, Place { until, cost });
+        self.due.insert((until, order));
+        if shared && known.is_none() {
+            self.remember(call, order);
+        }
+    }
+
+    /// This user was let go: whoever it pushed back may come forward.
+    pub(crate) fn leave(&mut self, tenant: &str, user: &str) {
+        if let Some(users) = self.of.get_mut(tenant)
+            && let Some(order) = users.remove(user)
+        {
+            self.end(order);
+        }
+    }
+
+    fn own(&self, call: &Call) -> Option<u64> {
+        let users = self.of.get(call.tenant.as_str())?;
+        users.get(call.user.as_str()).copied()
+    }
+
+    fn end(&mut self, order: u64) {
+        if let Some(Place { until, cost }) = self.line.remove(&order) {
+            self.due.remove(&(until, order));
+            self.sum.calls.take(cost.calls);
+            self.sum.weight.take(cost.weight);
+        }
+    }
+
+    fn remember(&mut self, call: &Call, order: u64) {
+        // Some are of places that ended; there are never twice as many.
+        if self.of.values().map(BTreeMap::len).sum::<usize>() >= 2 * PLACES_MAX {
+            let line = &self.line;
+            let stands = |order: &u64| line.contains_key(order);
+            self.of
+                .values_mut()
+                .for_each(|users| users.retain(|_, order| stands(order)));
+            self.of.retain(|_, users| !users.is_empty());
+        }
+        let users = self.of.entry(call.tenant.as_str().into()).or_default();
+        users.insert(call.user.as_str().into(), order);
     }
 }
 
-impl Place {
-    fn is_of(&self, call: &Call) -> bool {
-        self.of
-            .as_ref()
-            .is_some_and(|(tenant, user)| *tenant == call.tenant && *user == call.user)
+/// When a call that does not fit now fits after those ahead, and whether a layer stands in its way.
+fn short_of(sight: &Sight<'_>, cost: Cost, ahead: Ahead) -> Option<(Shortage, bool)> {
+    let alone = sight.shortage(cost);
+    if ahead == Ahead::default() {
+        return alone.map(|alone| (alone, matches!(alone.obstacle, Obstacle::Layer(_))));
     }
+    // It has room by itself: whoever stands ahead has been told to come when it fits for both.
+    let alone = alone?;
+    let by_layer = matches!(alone.obstacle, Obstacle::Layer(_));
+    Some((sight.announced(cost, ahead).unwrap_or(alone), by_layer))
+}
+
+/// The later of two instants names what stands in the way.
+fn later(
+    told: Option<(Charge, Shortage)>,
+    (charge, shortage): (Charge, Shortage),
+) -> (Charge, Shortage) {
+    match told {
+        Some((of, other)) if shortage.at <= other.at => (of, other.and(shortage)),
+        Some((_, other)) => (charge, other.and(shortage)),
+        None => (charge, shortage),
+    }
+}
+
+fn alone(lane: Lane, amount: u64) -> PerLane<u64> {
+    let mut alone = PerLane::default();
+    *alone.get_mut(lane) = amount;
+    alone
 }
 
 impl Engine {
@@ -84,70 +169,53 @@ impl Engine {
     /// would fit, but others came first, and go then at the latest.
     pub(crate) fn refuse(
         &mut self,
-        queue: &QueueKey,
+        stand: &Stand,
+        charges: &Charges,
         call: &Call,
         behind: Option<Instant>,
     ) -> Busy {
-        let blocking = self.shortages(call);
-        if blocking.is_empty() {
+        let mut told = self.paused(call);
+        let mut lines = SmallVec::<[Charge; 6]>::new();
+        for charge in charges {
+            let mut ahead = self.waiting_ahead(stand, charge.scope, call.lane);
+            let sight = self.sight(*charge, call.workload);
+            if let Some(places) = sight.node.and_then(|node| node.places()) {
+                ahead.add(places.ahead(charge.scope, call));
+            }
+            let Some((shortage, by_layer)) = short_of(&sight, call.cost(), ahead) else {
+                continue;
+            };
+            lines.extend(by_layer.then_some(*charge));
+            told = Some(later(told, (*charge, shortage)));
+        }
+        let Some((charge, told)) = told else {
             let at = behind.unwrap_or(self.now).max(self.now.plus_ms(1));
             return Busy {
                 at,
                 exact: false,
                 blocked_by: BlockedBy::Queue,
             };
-        }
-        let told = self.announced(queue, call);
-        let busy = told.map_or(
-            Busy {
-                at: self.now.plus_ms(1),
-                exact: false,
-                blocked_by: BlockedBy::Queue,
-            },
-            |(scope, told)| Busy {
-                at: told.at,
-                exact: told.exact,
-                blocked_by: told.obstacle.at(scope),
-            },
-        );
-        let by_layers = blocking
-            .iter()
-            .filter(|(_, shortage)| matches!(shortage.obstacle, Obstacle::Layer(_)));
-        let scopes: Vec<_> = by_layers.map(|(scope, _)| *scope).collect();
-        for (scope, key) in self.keys(call) {
-            if scopes.contains(&scope)
-                && let Some(budget) = self.ledger.find_mut(&key, self.now)
-            {
-                budget.places.take(scope, call, busy.at);
+        };
+        for charge in lines {
+            if let Some(node) = charge.place.and_then(|place| self.tree.get_mut(place)) {
+                node.places_mut().take(charge.scope, call, told.at);
             }
         }
-        busy
-    }
-
-    /// When the call fits after all that stand before it, and what stands in its way longest.
-    fn announced(&mut self, queue: &QueueKey, call: &Call) -> Option<(Scope, Shortage)> {
-        let (now, assumed) = (self.now, self.assumed(call.workload));
-        let mut told = Vec::new();
-        for (scope, key) in self.keys(call) {
-            let waiting = self.waiting_ahead(queue, scope, call);
-            let policy = &self.workloads[call.workload].policy;
-            let short = self.ledger.with(&key, policy, now, |budget| {
-                let ahead = budget.places.ahead(scope, call).and(waiting);
-                budget.announced(policy, call, now, assumed, ahead)
-            });
-            told.extend(short.map(|shortage| (scope, shortage)));
+        Busy {
+            at: told.at,
+            exact: told.exact,
+            blocked_by: told.obstacle.at(charge.scope),
         }
-        told.into_iter()
-            .reduce(|(scope, a), (other, b)| (if b.at > a.at { other } else { scope }, a.and(b)))
     }
 
     /// Who waits in the queue for the same room: they are served first.
-    fn waiting_ahead(&self, queue: &QueueKey, scope: Scope, call: &Call) -> Ahead {
+    fn waiting_ahead(&self, stand: &Stand, scope: Scope, lane: Lane) -> Ahead {
         let mut calls = PerLane::default();
-        if let Some(queue) = self.queues.get(queue) {
-            for lane in Lane::ALL.into_iter().filter(|lane| *lane <= call.lane) {
+        let app = stand.own.at(Scope::App);
+        if let Some(queue) = app.and_then(|app| self.queues.get(&app)) {
+            for lane in Lane::ALL.into_iter().filter(|better| *better <= lane) {
                 *calls.get_mut(lane) = match scope {
-                    Scope::User => queue.waiting_of(lane, call) as u64,
+                    Scope::User => stand.waiting_of(queue, lane) as u64,
                     Scope::Tenant => 0,
                     Scope::App => queue.waiting(lane) as u64,
                 };

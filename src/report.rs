@@ -8,14 +8,14 @@
 //! | 502, 503, 504, none at all | the app's outage record, once several users see nothing else |
 //! | any other | all: it proves that they work |
 
-use crate::breaker::{Answered, Breaker, RAMP_CALLS_MAX, Reason};
-use crate::budget::Key;
-use crate::call::{Permit, Scope};
+use crate::breaker::{Answered, Breaker, Reason};
+use crate::call::{Lane, Permit, Scope};
 use crate::engine::Engine;
-use crate::lease::Lease;
-use crate::ledger::Place;
-use crate::signal::{Named, Signal, Verdict};
+use crate::key::Key;
+use crate::lease::Held;
+use crate::signal::{Named, Remaining, Signal, Verdict};
 use crate::time::Instant;
+use crate::tree::Place;
 
 /// A budget's breaker has just opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,7 @@ impl Engine {
         let Some(answer) = self.answer(now, permit) else {
             return Vec::new();
         };
+        self.charge_as_told(&answer, signal);
         let mut trips = Vec::new();
         match signal.verdict {
             Verdict::Throttled => {
@@ -67,8 +68,53 @@ impl Engine {
                 trips.extend(tripped.then(|| answer.trip(self, scope)).flatten());
             }
         }
-        self.stir(answer.lease.call.workload, &answer.lease.call.app);
+        self.stir(answer.held.user);
         trips
+    }
+
+    /// What the upstream says of what was used.
+    fn charge_as_told(&mut self, answer: &Answer, signal: &Signal) {
+        let (now, permit) = (answer.now, answer.held.permit);
+        if let Some(units) = signal.charged_units {
+            self.correct(now, permit, units);
+        }
+        if signal.unauthorized {
+            self.spare_user(now, permit);
+        }
+        if let Some(remaining) = signal.remaining {
+            self.raise(answer, remaining);
+        }
+    }
+
+    /// Others use the quota too: what the upstream counts and this engine does not, counts
+    /// for one window from now on.
+    fn raise(&mut self, answer: &Answer, remaining: Remaining) {
+        let Some(user) = self.tree.get(answer.held.user) else {
+            return;
+        };
+        let workload = &self.workloads[usize::from(user.workload)];
+        let Some((scope, dimension)) = workload.remaining_is_of else {
+            return;
+        };
+        let shape = workload.shape.at(scope);
+        let mut budgets = answer.budgets.iter();
+        let place = budgets
+            .find(|(of, _)| *of == scope)
+            .map(|(_, place)| *place);
+        let limit = shape
+            .limits
+            .iter()
+            .find(|limit| limit.dimension == dimension);
+        if let Some((place, limit)) = place.zip(limit)
+            && let Some(node) = self.tree.get_mut(place)
+        {
+            node.advance(shape, answer.now);
+            let counted = node.used(limit).total();
+            let missing = u64::from(remaining.used_of(limit.limit())).saturating_sub(counted);
+            let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+            node.land(shape, answer.now, Lane::Foreground, missing);
+            self.tree.mark(place);
+        }
     }
 
     /// The call got no answer: the connection broke, or the time was up.
@@ -81,7 +127,7 @@ impl Engine {
 
     /// An operator forces a budget open or closed until then. It need not have been seen yet.
     pub fn force(&mut self, now: Instant, key: &Key, open: bool, until: Instant) {
-        self.operate(now, key, |breaker| breaker.force(open, until));
+        self.operate(now, key, |breaker| breaker.force(now, open, until));
     }
 
     /// An operator takes back whatever is in force, forced or learnt.
@@ -94,26 +140,27 @@ impl Engine {
         let Some(workload) = self.workloads.get(key.workload) else {
             return;
         };
-        let place = self.ledger.place(key, &workload.policy);
-        self.ledger.tell(place, act);
-        self.stir(key.workload, &key.app);
+        let place = self.tree.make(key.as_ref(), &workload.shape);
+        self.tree.tell(place, act);
+        self.stir_all();
     }
 
     fn answer(&mut self, now: Instant, permit: Permit) -> Option<Answer> {
         let now = self.advance(now);
-        let held = self.leases.held(permit)?;
-        let mut budgets = Vec::with_capacity(held.places.len());
-        let (lease, places) = (held.lease.clone(), held.places.clone());
-        for place in places {
-            budgets.extend(
-                self.ledger
-                    .at(place)
-                    .map(|budget| (budget.key().scope, place)),
-            );
+        let held = *self.leases.get(permit)?;
+        let own = self.tree.get(held.user)?.workload;
+        let mut budgets = Vec::with_capacity(Scope::ALL.len());
+        for place in self.charged_places(&held) {
+            // What the upstream says of a call concerns its workload's budgets alone.
+            let node = self.tree.get(place).filter(|node| node.workload == own);
+            budgets.extend(node.map(|node| (node.scope, place)));
         }
+        let key = self.tree.key(held.user)?;
         Some(Answer {
             now,
-            lease,
+            tenant: key.tenant.to_owned(),
+            user: key.user.to_owned(),
+            held,
             budgets,
         })
     }
@@ -128,13 +175,12 @@ impl Engine {
         let Some((_, place)) = budgets.find(|(of, _)| *of == scope) else {
             return T::default();
         };
-        let policy = &self.workloads[answer.lease.call.workload].policy;
-        let calls_max = self
-            .ledger
-            .at(*place)
-            .map(|budget| budget.calls_max(policy));
-        let answered = answer.answered(calls_max.unwrap_or(RAMP_CALLS_MAX));
-        let told = self.ledger.tell(*place, |breaker| {
+        let Some(node) = self.tree.get(*place) else {
+            return T::default();
+        };
+        let shape = self.workloads[usize::from(node.workload)].shape.at(scope);
+        let answered = answer.answered(shape.calls_max);
+        let told = self.tree.tell(*place, |breaker| {
             breaker.advance(answered.now);
             telling(breaker, &answered)
         });
@@ -144,7 +190,7 @@ impl Engine {
     fn tell_all(&mut self, answer: &Answer, telling: impl Fn(&mut Breaker, &Answered<'_>)) {
         for (scope, place) in &answer.budgets {
             // Good news is news only to a breaker that has something to say.
-            if self.ledger.has_breaker(*place) {
+            if self.tree.has_breaker(*place) {
                 self.tell(answer, *scope, &telling);
             }
         }
@@ -160,23 +206,19 @@ impl Engine {
 /// An answered call and the budgets that it was charged to, narrowest first.
 struct Answer {
     now: Instant,
-    lease: Lease,
+    held: Held,
+    tenant: String,
+    user: String,
     budgets: Vec<(Scope, Place)>,
 }
 
 impl Answer {
     fn answered(&self, calls_max: u32) -> Answered<'_> {
-        let Lease {
-            permit,
-            granted_at,
-            ref call,
-            ..
-        } = self.lease;
         Answered {
             now: self.now,
-            permit,
-            granted_at,
-            user: (&call.tenant, &call.user),
+            permit: self.held.permit,
+            granted_at: self.held.granted_at,
+            user: (&self.tenant, &self.user),
             calls_max,
         }
     }
@@ -220,10 +262,9 @@ impl Answer {
 
     fn trip(&self, engine: &mut Engine, scope: Scope) -> Option<Trip> {
         let (_, place) = self.budgets.iter().find(|(of, _)| *of == scope)?;
-        let budget = engine.ledger.at(*place)?;
-        let view = budget.breaker()?.view();
+        let view = engine.tree.get(*place)?.breaker()?.view();
         Some(Trip {
-            key: budget.key().clone(),
+            key: engine.tree.key(*place)?.to_key(),
             reason: view.reason?,
             until: view.until,
         })

@@ -67,6 +67,10 @@ pub struct Signal {
     pub percentage_permille: Option<u32>,
     /// What `RateLimit-Remaining` or `RateLimit` leave.
     pub remaining: Option<Remaining>,
+    /// What the call has cost in the upstream's own count, 1 to 1,000: `x-ms-resource-unit`.
+    pub charged_units: Option<u32>,
+    /// Whether the upstream did not know the caller (401): the call cost its user nothing.
+    pub unauthorized: bool,
 }
 
 /// What happened to a call.
@@ -118,6 +122,16 @@ pub struct Remaining {
     pub reset_ms: Option<u64>,
 }
 
+impl Remaining {
+    /// How much of a layer of `limit` must count as used, so that what the upstream leaves is
+    /// not exceeded; 0 to `limit`. The layer's own limit counts, not the one told: where they
+    /// differ, what is left is what matters.
+    #[must_use]
+    pub fn used_of(self, limit: u32) -> u32 {
+        limit.saturating_sub(u32::try_from(self.remaining).unwrap_or(u32::MAX))
+    }
+}
+
 /// Reads what `answer` says about limits. Never fails and never panics: what cannot be read
 /// counts as not sent.
 #[must_use]
@@ -130,8 +144,12 @@ pub fn read(answer: &Answer<'_>) -> Signal {
         named: scope::named(answer),
         percentage_permille: quota::percentage_permille(answer),
         remaining: quota::remaining(answer),
+        charged_units: quota::charged_units(answer),
+        unauthorized: answer.status == UNAUTHORIZED,
     }
 }
+
+const UNAUTHORIZED: u16 = 401;
 
 fn verdict(answer: &Answer<'_>) -> Verdict {
     let code = (answer.status >= ERROR_STATUS_MIN)

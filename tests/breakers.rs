@@ -18,6 +18,9 @@ const SETTINGS: Settings = Settings {
     lease_ms: 120_000,
     renewals_ms_max: 900_000,
     probe_ms: 30_000,
+    background_turn: 20,
+    global: None,
+    hash_seed: 7,
 };
 
 const USER: Named = Named {
@@ -57,7 +60,7 @@ impl World {
     }
 
     fn ask(&mut self, user: &str, lane: Lane) -> Answer {
-        self.engine.ask(self.now, call(user, lane), self.now)
+        self.engine.ask(self.now, &call(user, lane), self.now)
     }
 
     fn go(&mut self, user: &str) -> Permit {
@@ -116,6 +119,8 @@ const fn signal(verdict: Verdict) -> Signal {
         named: None,
         percentage_permille: None,
         remaining: None,
+        charged_units: None,
+        unauthorized: false,
     }
 }
 
@@ -223,7 +228,7 @@ fn a_hundred_waiting_users_send_one_probe() {
         let waiting = (0..100).map(|n| {
             world.engine.ask(
                 world.now,
-                call(&format!("user{n}"), Lane::Foreground),
+                &call(&format!("user{n}"), Lane::Foreground),
                 world.now.plus_ms(60_000),
             )
         });

@@ -21,6 +21,9 @@ fn engine(policy: Policy) -> Engine {
         lease_ms: 120_000,
         renewals_ms_max: 900_000,
         probe_ms: 30_000,
+        background_turn: 20,
+        global: None,
+        hash_seed: 7,
     };
     Engine::new(settings, vec![policy], START)
 }
@@ -53,7 +56,7 @@ fn call(user: &str, lane: Lane) -> Call {
 
 /// Asks without waiting and ends at once; whether it went.
 fn goes(engine: &mut Engine, at: Instant, user: &str) -> bool {
-    match engine.ask(at, call(user, Lane::Foreground), at) {
+    match engine.ask(at, &call(user, Lane::Foreground), at) {
         Answer::Granted(grant) => {
             engine.complete(at, grant.permit);
             true
@@ -75,7 +78,7 @@ fn the_121st_call_of_a_minute_waits_for_the_minute() {
     let mut engine = onenote();
     assert!((0..120).all(|n| goes(&mut engine, START.plus_ms(n), "ana")));
     let at = START.plus_ms(200);
-    let busy = refused(engine.ask(at, call("ana", Lane::Foreground), at));
+    let busy = refused(engine.ask(at, &call("ana", Lane::Foreground), at));
     assert_eq!(
         busy.blocked_by,
         BlockedBy::Layer {
@@ -96,7 +99,7 @@ fn fifty_refusals_by_the_app_leave_the_users_budget_untouched() {
     assert!((0..10).all(|_| goes(&mut engine, START, "other")));
     for n in 0..50 {
         let at = START.plus_ms(n);
-        let busy = refused(engine.ask(at, call("ana", Lane::Foreground), at));
+        let busy = refused(engine.ask(at, &call("ana", Lane::Foreground), at));
         assert_eq!(
             busy.blocked_by,
             BlockedBy::Layer {
@@ -145,7 +148,7 @@ fn what_can_never_fit_is_refused_at_once() {
     };
     let far = START.plus_ms(HOUR_MS);
     for (lane, weight, cap) in [(Lane::Foreground, 121, 120), (Lane::Background, 61, 60)] {
-        let answer = engine.ask(START, heavy(lane, weight), far);
+        let answer = engine.ask(START, &heavy(lane, weight), far);
         let expected = Refusal::Impossible {
             weight,
             lane,
@@ -156,7 +159,7 @@ fn what_can_never_fit_is_refused_at_once() {
         assert_eq!(answer, Answer::Refused(expected));
     }
     assert!(matches!(
-        engine.ask(START, heavy(Lane::Background, 60), START),
+        engine.ask(START, &heavy(Lane::Background, 60), START),
         Answer::Granted(_)
     ));
     assert!(Layer::new(Scope::User, per_minute(), 0).is_err());
@@ -181,7 +184,7 @@ fn a_flood_of_users_is_bounded_and_live_users_keep_their_counts() {
         .count();
     assert_eq!(went, 1_000);
     let at = START.plus_ms(1);
-    let stranger = engine.ask(at, call("stranger", Lane::Foreground), at);
+    let stranger = engine.ask(at, &call("stranger", Lane::Foreground), at);
     assert_eq!(
         stranger,
         Answer::Refused(Refusal::Capacity { users_max: 1_000 })
@@ -210,7 +213,7 @@ fn the_live_one_of_a_hundred_waiters_gets_the_next_unit() {
         .map(|n| {
             engine.ask(
                 START,
-                call(&format!("user{n}"), Lane::Foreground),
+                &call(&format!("user{n}"), Lane::Foreground),
                 START.plus_ms(HOUR_MS),
             )
         })
@@ -249,11 +252,11 @@ fn a_users_one_call_is_not_behind_anothers_thousand() {
     let far = START.plus_ms(HOUR_MS);
     (0..1_000).for_each(|_| {
         assert!(matches!(
-            engine.ask(START, call("many", Lane::Foreground), far),
+            engine.ask(START, &call("many", Lane::Foreground), far),
             Answer::Parked(_)
         ))
     });
-    let Answer::Parked(one) = engine.ask(START, call("one", Lane::Foreground), far) else {
+    let Answer::Parked(one) = engine.ask(START, &call("one", Lane::Foreground), far) else {
         panic!("it waits")
     };
     engine.settle(START.plus_ms(60_031));
@@ -272,14 +275,14 @@ fn of_twenty_turns_one_is_the_backgrounds() {
     let mut engine = engine(limits(&[(Scope::App, Dimension::Concurrency, 4)]));
     let far = START.plus_ms(HOUR_MS);
     let running: Vec<_> = (0..4)
-        .map(|_| engine.ask(START, call("first", Lane::Foreground), START))
+        .map(|_| engine.ask(START, &call("first", Lane::Foreground), START))
         .collect();
     for _ in 0..200 {
-        let answer = engine.ask(START, call("person", Lane::Foreground), far);
+        let answer = engine.ask(START, &call("person", Lane::Foreground), far);
         assert!(matches!(answer, Answer::Parked(_)));
     }
     let jobs: Vec<_> = (0..20)
-        .map(|_| engine.ask(START, call("job", Lane::Background), far))
+        .map(|_| engine.ask(START, &call("job", Lane::Background), far))
         .collect();
     let mut order = Vec::new();
     let mut permits: Vec<_> = running
@@ -314,7 +317,7 @@ fn of_twenty_turns_one_is_the_backgrounds() {
 fn after_a_loss_everything_is_full_for_one_window() {
     let mut engine = onenote();
     engine.assume_full(START);
-    let busy = refused(engine.ask(START, call("ana", Lane::Foreground), START));
+    let busy = refused(engine.ask(START, &call("ana", Lane::Foreground), START));
     assert_eq!(busy.at, START.plus_ms(HOUR_MS + 1_800 + 1));
     let view = engine.view(START, 0, None, 10);
     assert_eq!(view.full_until, Some(busy.at));

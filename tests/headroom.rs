@@ -29,6 +29,9 @@ fn engine(layers: &[(Scope, Dimension, u32)]) -> Engine {
         lease_ms: LEASE_MS,
         renewals_ms_max: 900_000,
         probe_ms: 30_000,
+        background_turn: 20,
+        global: None,
+        hash_seed: 7,
     };
     let layers = layers
         .iter()
@@ -49,7 +52,7 @@ fn call(lane: Lane) -> Call {
 }
 
 fn grant(engine: &mut Engine, at: Instant, lane: Lane) -> Permit {
-    match engine.ask(at, call(lane), at) {
+    match engine.ask(at, &call(lane), at) {
         Answer::Granted(grant) => grant.permit,
         other => panic!("unexpected {other:?}"),
     }

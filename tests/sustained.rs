@@ -23,6 +23,9 @@ fn use_permille(window_ms: u64, limit: u32, latency_ms: u64) -> u64 {
         lease_ms: 900_000,
         renewals_ms_max: 900_000,
         probe_ms: 30_000,
+        background_turn: 20,
+        global: None,
+        hash_seed: 7,
     };
     let start = Instant(1_000_000);
     let mut engine = Engine::new(settings, vec![policy], start);
@@ -42,7 +45,7 @@ fn use_permille(window_ms: u64, limit: u32, latency_ms: u64) -> u64 {
             lane: Lane::Foreground,
             weight: 1,
         };
-        let told = match engine.ask(now, call, now) {
+        let told = match engine.ask(now, &call, now) {
             Answer::Granted(grant) => {
                 ends.insert((now.plus_ms(latency_ms), grant.permit));
                 counted += u64::from(now >= from);

@@ -24,6 +24,9 @@ fn engine(scope: Scope, limit: u32) -> Engine {
         lease_ms: 120_000,
         renewals_ms_max: 900_000,
         probe_ms: 30_000,
+        background_turn: 20,
+        global: None,
+        hash_seed: 7,
     };
     let layer = Layer::new(scope, MINUTE, limit).expect("legal");
     let policy = Policy::new(vec![layer], Share::HALF).expect("legal");
@@ -43,7 +46,7 @@ fn call(user: &str) -> Call {
 
 /// Asks without waiting; a call that goes ends at once.
 fn ask(engine: &mut Engine, at: Instant, user: &str) -> Result<(), Busy> {
-    match engine.ask(at, call(user), at) {
+    match engine.ask(at, &call(user), at) {
         Answer::Granted(grant) => {
             engine.complete(at, grant.permit);
             Ok(())
@@ -138,13 +141,16 @@ fn where_only_expiries_free_a_slot_the_wait_is_theirs() {
         lease_ms: 120_000,
         renewals_ms_max: 900_000,
         probe_ms: 30_000,
+        background_turn: 20,
+        global: None,
+        hash_seed: 7,
     };
     let layer = Layer::new(Scope::User, Dimension::Concurrency, 5).expect("legal");
     let policy = Policy::new(vec![layer], Share::HALF).expect("legal");
     let mut engine = Engine::new(settings, vec![policy], START);
     for second in 0..5 {
         let at = START.plus_ms(second * 1_000);
-        let Answer::Granted(grant) = engine.ask(at, call("ana"), at) else {
+        let Answer::Granted(grant) = engine.ask(at, &call("ana"), at) else {
             panic!("there is room")
         };
         engine.abandon(at, grant.permit);

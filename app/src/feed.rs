@@ -11,7 +11,7 @@ mod browser;
 mod tabs;
 
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::connection::{Connection, Freshness, Line};
 use crate::instant;
@@ -43,16 +43,19 @@ pub struct Feed {
 }
 
 /// What the server writes into the page.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Serialize)]
 struct Served {
     state: State,
     gateway_url: String,
 }
 
+#[cfg(feature = "hydrate")]
+crate::live::structs! { Served { state gateway_url } }
+
 impl Feed {
     /// Puts the feed into the context, filled with what the server served.
     pub fn provide() -> Self {
-        let served = SharedValue::new(served).into_inner();
+        let served = served();
         let connection = RwSignal::new(Connection::SERVED);
         let now_ms = RwSignal::new(0);
         let age = move || {
@@ -195,7 +198,22 @@ impl Feed {
 
 /// What the page is served with. In the browser it is read from the page; only a page
 /// without it starts empty, and the stream fills it.
+#[cfg(not(feature = "hydrate"))]
 fn served() -> Served {
+    let served = from_backend();
+    // Plain data: it can always be written.
+    SharedValue::new_str(|| serde_json::to_string(&served).unwrap_or_default());
+    served
+}
+
+#[cfg(feature = "hydrate")]
+fn served() -> Served {
+    let text = SharedValue::new_str(String::new).into_inner();
+    crate::live::parse(&text).unwrap_or_default()
+}
+
+#[cfg(not(feature = "hydrate"))]
+fn from_backend() -> Served {
     #[cfg(feature = "ssr")]
     if let Some(backend) = use_context::<crate::SharedBackend>() {
         return Served {

@@ -7,15 +7,17 @@ use libfuzzer_sys::fuzz_target;
 use spillway::signal::{Answer, Named, WAIT_MS_MAX, read};
 
 /// The names that are read; arbitrary ones would never meet them.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 10] = [
     "retry-after",
     "retry-after-ms",
+    "x-ms-retry-after-ms",
     "x-ms-throttle-scope",
     "x-ms-throttle-limit-percentage",
     "ratelimit",
     "ratelimit-limit",
     "ratelimit-remaining",
     "ratelimit-reset",
+    "x-ms-resource-unit",
 ];
 
 #[derive(Debug, Arbitrary)]
@@ -52,4 +54,9 @@ fuzz_target!(|input: Input<'_>| {
     assert!(signal.named != Some(Named::default()));
     let reset_ms = signal.remaining.and_then(|left| left.reset_ms);
     assert!(reset_ms.is_none_or(|ms| ms <= WAIT_MS_MAX));
+    assert!(
+        signal
+            .charged_units
+            .is_none_or(|units| (1..=1_000).contains(&units))
+    );
 });

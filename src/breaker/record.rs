@@ -1,5 +1,6 @@
 //! One kind of trouble of one budget: closed, open, half-open, recovering.
 
+use super::Answered;
 use crate::call::Permit;
 use crate::time::Instant;
 
@@ -9,7 +10,7 @@ const COOL_DOWNS_MS: [u64; 8] = [
     1_000, 2_000, 30_000, 60_000, 120_000, 240_000, 480_000, 600_000,
 ];
 
-/// Half-open for so long without a call, a record is closed: nobody cares any more.
+/// Half-open or recovering for so long without an answer, a record is closed: nobody cares any more.
 const QUIET_MS: u64 = 600_000;
 
 /// Where a record stands.
@@ -31,6 +32,9 @@ pub(crate) enum State {
         calls: u32,
         /// How many answers of this round came back well.
         passed: u32,
+        /// When the last one did.
+        #[cfg_attr(feature = "serde", serde(default))]
+        active_at: Instant,
     },
 }
 
@@ -43,6 +47,9 @@ pub(crate) struct Record {
     trips: u32,
     /// Calls granted before this are echoes.
     tripped_at: Instant,
+    /// When the state began.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) since: Instant,
 }
 
 /// What a record says of a call that wants to go.
@@ -67,14 +74,14 @@ impl Record {
         if let State::Open { until } = self.state
             && until <= now
         {
-            self.state = State::HalfOpen {
-                since: until,
-                probe: None,
-            };
+            self.become_half_open(until);
         }
-        if let State::HalfOpen { since, probe: None } = self.state
-            && since.plus_ms(QUIET_MS) <= now
-        {
+        let quiet_since = match self.state {
+            State::HalfOpen { since, probe: None } => since,
+            State::Recovering { active_at, .. } => active_at,
+            _ => return,
+        };
+        if quiet_since.plus_ms(QUIET_MS) <= now {
             *self = Self::default();
         }
     }
@@ -124,26 +131,49 @@ impl Record {
         }
     }
 
+    fn become_half_open(&mut self, at: Instant) {
+        self.state = State::HalfOpen {
+            since: at,
+            probe: None,
+        };
+        self.since = at;
+    }
+
     pub(super) fn is_probed_by(&self, permit: Permit) -> bool {
         matches!(self.state, State::HalfOpen { probe: Some(probe), .. } if probe == permit)
     }
 
     /// A call's answer was well. `calls_max`: as many in flight end the recovery.
-    pub(super) fn pass(&mut self, permit: Permit, granted_at: Instant, calls_max: u32) {
+    pub(super) fn pass(&mut self, answered: &Answered<'_>) {
+        let Answered {
+            now,
+            permit,
+            granted_at,
+            calls_max,
+            ..
+        } = *answered;
         if self.is_probed_by(permit) {
             self.state = State::Recovering {
                 calls: 1,
                 passed: 0,
+                active_at: now,
             };
+            self.since = now;
             return;
         }
-        let State::Recovering { calls, passed } = &mut self.state else {
+        let State::Recovering {
+            calls,
+            passed,
+            active_at,
+        } = &mut self.state
+        else {
             return;
         };
         if granted_at < self.tripped_at {
             return;
         }
         *passed += 1;
+        *active_at = now;
         if *passed >= *calls {
             (*calls, *passed) = (calls.saturating_mul(2), 0);
             if *calls >= calls_max {
@@ -174,6 +204,7 @@ impl Record {
                     self.state = State::Open {
                         until: now.plus_ms(wait_ms),
                     };
+                    self.since = now;
                 }
                 false
             }
@@ -195,6 +226,7 @@ impl Record {
             state: State::Open { until },
             trips: self.trips.saturating_add(1),
             tripped_at: now.plus_ms(1),
+            since: now,
         };
         self.advance(now);
     }

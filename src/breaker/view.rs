@@ -25,6 +25,8 @@ pub enum Status {
 pub struct View {
     /// Its state.
     pub status: Status,
+    /// When the state began; none while it is closed.
+    pub since: Option<Instant>,
     /// When the state ends by itself.
     pub until: Option<Instant>,
     /// Why it is not closed.
@@ -47,16 +49,19 @@ impl View {
             State::Closed => Self::default(),
             State::Open { until } => Self {
                 status: Status::Open,
+                since: Some(record.since),
                 until: Some(until),
                 ..Self::default()
             },
             State::HalfOpen { probe, .. } => Self {
                 status: Status::HalfOpen,
+                since: Some(record.since),
                 probing: probe.is_some(),
                 ..Self::default()
             },
             State::Recovering { calls, .. } => Self {
                 status: Status::Recovering,
+                since: Some(record.since),
                 ramp_calls: Some(calls),
                 ..Self::default()
             },

@@ -9,6 +9,23 @@ use super::{Answer, Remaining, WAIT_MS_MAX};
 /// headers"); a number far above that means something else.
 const PERCENTAGE_PERMILLE_MAX: u64 = 10_000;
 
+/// The most that one call is believed to cost. Documented costs are 1 to 5 and a little more
+/// for `$expand` (Microsoft Graph throttling limits); a number far above means something else.
+const UNITS_MAX: u64 = 1_000;
+
+/// `x-ms-resource-unit`, documented as a positive integer; a fraction is rounded up, and the
+/// highest holds where several are given.
+pub(super) fn charged_units(answer: &Answer<'_>) -> Option<u32> {
+    answer
+        .values("x-ms-resource-unit")
+        .flat_map(items)
+        .filter_map(Decimal::read)
+        .map(Decimal::up)
+        .filter(|units| (1..=UNITS_MAX).contains(units))
+        .filter_map(|units| u32::try_from(units).ok())
+        .max()
+}
+
 /// `x-ms-throttle-limit-percentage` in per mille, rounded down, so that thresholds are met
 /// exactly; the highest where several are given.
 ///

@@ -79,6 +79,8 @@ fn signal() -> impl Strategy<Value = Signal> {
                 named,
                 percentage_permille,
                 remaining: None,
+                charged_units: None,
+                unauthorized: false,
             },
         )
 }

@@ -335,6 +335,52 @@ fn what_is_left_is_read_in_every_form() {
     }
 }
 
+#[test]
+fn what_is_left_says_how_much_of_a_layer_is_used() {
+    let left = |remaining| Remaining {
+        remaining,
+        limit: Some(1_250),
+        reset_ms: None,
+    };
+    for (remaining, limit, used) in [
+        (0, 1_200, 1_200),
+        (240, 1_200, 960),
+        (1_200, 1_200, 0),
+        (5_000, 1_200, 0),
+        (u64::MAX, 1_200, 0),
+    ] {
+        assert_eq!(left(remaining).used_of(limit), used, "{remaining}");
+    }
+}
+
+#[test]
+fn what_a_call_has_cost_is_read_or_ignored() {
+    let table = [
+        ("1", Some(1)),
+        (" 5\t", Some(5)),
+        ("2.1", Some(3)),
+        ("1, 4", Some(4)),
+        ("1000", Some(1_000)),
+        ("1001", None),
+        ("9999999999999999999999999999999999999999", None),
+        ("0", None),
+        ("-5", None),
+        ("", None),
+        ("few", None),
+    ];
+    for (value, expected) in table {
+        let headers = [("X-MS-Resource-Unit", value)];
+        for status in [200, 429] {
+            assert_eq!(
+                signal(status, &headers, "").charged_units,
+                expected,
+                "{value}"
+            );
+        }
+    }
+    assert_eq!(signal(200, &[], "").charged_units, None);
+}
+
 /// Case 14 [graph-docs-contrib#8883]: an envelope of 200 or 424, with throttled parts.
 #[test]
 fn parts_of_a_batch_are_answers_of_their_own() {

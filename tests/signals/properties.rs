@@ -7,7 +7,7 @@ use spillway::signal::{Answer, Named, Signal, Verdict, WAIT_MS_MAX, read};
 
 use super::{NOW_MS, ONENOTE, wait_ms};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "Retry-After",
     "retry-after-ms",
     "X-MS-Retry-After-Ms",
@@ -17,6 +17,7 @@ const NAMES: [&str; 10] = [
     "RateLimit-Limit",
     "RateLimit-Remaining",
     "RateLimit-Reset",
+    "x-ms-resource-unit",
     "",
 ];
 
@@ -76,6 +77,9 @@ fn is_within_bounds(signal: &Signal) -> bool {
             .percentage_permille
             .is_none_or(|permille| permille <= 10_000)
         && reset_ms.is_none_or(|ms| ms <= WAIT_MS_MAX)
+        && signal
+            .charged_units
+            .is_none_or(|units| (1..=1_000).contains(&units))
 }
 
 proptest! {

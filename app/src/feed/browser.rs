@@ -25,6 +25,7 @@ use web_sys::{Event, EventSource, MessageEvent};
 use super::Feed;
 use super::tabs::{Message, Tabs};
 use crate::connection::{LATE_AFTER_MS, Line, SLEPT_AFTER_MS, STALE_AFTER_MS, retry_pause_ms};
+use crate::live::parse;
 
 /// Where the stream is.
 const URL: &str = "/api/v1/live";
@@ -109,7 +110,9 @@ impl Listener {
     /// Takes what the tab that listens passed on.
     pub fn relayed(self: &Rc<Self>, message: Message<'_>) {
         match message {
-            Message::Hello if self.leading.get() => self.greet(),
+            // A new tab, or one that missed something: the server begins each connection
+            // with a snapshot, and this one goes to all tabs.
+            Message::Hello if self.leading.get() && self.synced.get() => self.connect(),
             Message::Hello => {}
             _ if self.leading.get() => {}
             Message::Lost { pause_ms } => self.feed.lost(now_ms(), now_ms() + pause_ms),
@@ -117,19 +120,6 @@ impl Listener {
                 self.asked_ms.set(None);
                 // What cannot be read here could not be read there either.
                 let _ = self.take(kind, data);
-            }
-        }
-    }
-
-    /// Tells a new tab how things are.
-    fn greet(&self) {
-        if self.synced.get() {
-            let state = self.feed.current(serde_json::to_string);
-            if let Ok(data) = state {
-                self.tell(Message::Event {
-                    kind: "snapshot",
-                    data: &data,
-                });
             }
         }
     }
@@ -199,7 +189,7 @@ impl Listener {
             .and_then(|event| event.data().as_string())
             .unwrap_or_default();
         match self.take(kind, &data) {
-            Ok(()) => {
+            Some(()) => {
                 if let Some(next) = self.next.take() {
                     next.clear();
                 }
@@ -207,26 +197,22 @@ impl Listener {
                 self.tell(Message::Event { kind, data: &data });
             }
             // Another version of the server, or a broken line: begin again.
-            Err(_) => self.fail(),
+            None => self.fail(),
         }
     }
 
     /// Shows an event. Before the first snapshot there is nothing a change could change.
-    fn take(&self, kind: &str, data: &str) -> Result<(), serde_json::Error> {
+    fn take(&self, kind: &str, data: &str) -> Option<()> {
         match kind {
             "snapshot" => {
-                self.feed.snapshot(serde_json::from_str(data)?, now_ms());
+                self.feed.snapshot(parse(data)?, now_ms());
                 self.synced.set(true);
             }
             _ if !self.synced.get() => {}
-            "delta" => self.feed.delta(serde_json::from_str(data)?, now_ms()),
-            // A heartbeat may say as of when nothing changed.
-            _ => match serde_json::from_str(data) {
-                Ok(delta) => self.feed.delta(delta, now_ms()),
-                Err(_) => self.feed.heard(now_ms()),
-            },
+            // A heartbeat says as of when nothing changed.
+            _ => self.feed.delta(parse(data)?, now_ms()),
         }
-        Ok(())
+        Some(())
     }
 
     fn tick(self: &Rc<Self>) {

@@ -150,6 +150,7 @@ pub fn overview() -> State {
             waiting: 3,
             waiting_ms_max: 440,
             hold_ms_mean: 12,
+            waiting_since: Some("2026-11-30T14:03:26.810Z".to_owned()),
         },
         background: Lane {
             admitted: 6_433,
@@ -158,6 +159,7 @@ pub fn overview() -> State {
             waiting: 214,
             waiting_ms_max: 545_000,
             hold_ms_mean: 3_140,
+            waiting_since: Some("2026-11-30T13:54:22.250Z".to_owned()),
         },
     };
     workload.recent = (0..60_u32)

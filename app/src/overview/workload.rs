@@ -83,7 +83,7 @@ pub fn WorkloadCard(
                         bars=Signal::derive(move || workload.with(|it| bars(&it.budgets)))
                         title=Memo::new(move |_| workload.with(|it| bars_title(&it.budgets)))
                     />
-                    <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes))/>
+                    <LaneTable lanes=Signal::derive(move || workload.with(|it| it.lanes.clone()))/>
                     <FlowBlock recent=Signal::derive(move || workload.with(|it| it.recent.clone()))/>
                 </div>
             </Show>

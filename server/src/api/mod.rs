@@ -3,7 +3,9 @@
 mod json;
 mod live;
 mod permits;
+mod query;
 mod state;
+mod users;
 
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use crate::{
 };
 
 pub use live::STREAMS_MAX;
+pub use users::user_key;
 
 /// What the API answers from. Clones share it.
 #[derive(Clone, Debug)]
@@ -43,6 +46,7 @@ impl Api {
     pub fn routes(self) -> Router {
         Router::new()
             .route("/api/v1/state", get(state::get))
+            .route("/api/v1/users/{upstream}/{workload}", get(users::get))
             .route("/api/v1/live", get(live::get))
             .merge(permits::routes())
             .route(

@@ -1,20 +1,17 @@
 //! `GET /api/v1/state`: everything as of now, users a page at a time.
 
-use std::borrow::Cow;
-
 use axum::{
     Json,
     extract::{RawQuery, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
-use percent_encoding::percent_decode_str;
 
-use super::Api;
+use super::{
+    Api,
+    query::{bad, once, pairs, unknown},
+};
 use crate::{http::Problem, limiter::USERS_MAX, live::USERS_SHOWN};
-
-/// The longest part of an unknown parameter's name that is repeated.
-const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 struct Params {
@@ -31,37 +28,17 @@ pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Re
 impl Params {
     fn read(query: &str) -> Result<Self, String> {
         let mut params = Self::default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            params.set(&decoded(name)?, decoded(value)?)?;
+        for pair in pairs(query) {
+            let (name, value) = pair?;
+            match name.as_str() {
+                "upstream" => once(&mut params.upstream, &name, value),
+                "cursor" => once(&mut params.cursor, &name, value),
+                "limit" => once(&mut params.users_max, &name, users_max(&value)?),
+                _ => Err(unknown(&name, "upstream, cursor, limit")),
+            }?;
         }
         Ok(params)
     }
-
-    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
-        let before = match name {
-            "upstream" => self.upstream.replace(value).is_some(),
-            "cursor" => self.cursor.replace(value).is_some(),
-            "limit" => self.users_max.replace(users_max(&value)?).is_some(),
-            _ => {
-                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-                return Err(format!(
-                    "there is no parameter \"{name}\"; known: upstream, cursor, limit"
-                ));
-            }
-        };
-        if before {
-            return Err(format!("{name} is given twice"));
-        }
-        Ok(())
-    }
-}
-
-/// A name or a value as it was meant, where forms write `+` for a space.
-fn decoded(text: &str) -> Result<String, String> {
-    let text = text.replace('+', " ");
-    let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
-    decoded.map_err(|_| "the query must be UTF-8".to_owned())
 }
 
 fn users_max(value: &str) -> Result<usize, String> {
@@ -104,15 +81,6 @@ fn answer(api: &Api, query: &str) -> Result<Response, Problem> {
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
-}
-
-fn bad(detail: String) -> Problem {
-    Problem::new(
-        StatusCode::BAD_REQUEST,
-        "bad_query",
-        "The query cannot be understood",
-    )
-    .detail(detail)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod address;
 mod error;
+mod global;
 mod paths;
 mod server;
 mod source;
@@ -21,6 +22,7 @@ use toml::Table;
 
 pub use address::{AddressError, WebAddress};
 pub use error::Error;
+pub use global::NAME as GLOBAL;
 pub use paths::{PathPattern, PatternError};
 pub use server::Server;
 pub use upstream::{Upstream, UserFrom};

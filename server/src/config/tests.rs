@@ -51,8 +51,62 @@ fn own_workloads_have_layers_and_come_before_presets() {
     let workloads = &config.upstreams[0].workloads;
     assert_eq!(workloads[0].name, "search");
     assert_eq!(workloads[0].policy.background_share().permille(), 250);
-    assert!(workloads[0].claims("/v1.0/Search/query") && !workloads[0].claims("/v1.0/me/onenote"));
-    assert!(workloads[1].claims("/v1.0/me/%6FneNote/pages") && !workloads[1].claims("/v1.0/me"));
+    let claims = |n: usize, path| workloads[n].claims("GET", path);
+    assert!(claims(0, "/v1.0/Search/query") && !claims(0, "/v1.0/me/onenote"));
+    assert!(claims(1, "/v1.0/me/%6FneNote/pages") && !claims(1, "/v1.0/me"));
+}
+
+#[test]
+fn a_preset_s_name_may_bring_several_workloads() {
+    let text = "[upstreams.graph]\nbase_url = 'http://b'\npresets = ['sharepoint', 'teams']";
+    let upstream = &Config::parse(text).unwrap().upstreams[0];
+    let names: Vec<_> = upstream
+        .workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
+    assert_eq!(names.len(), 7);
+    let of = |method, path| {
+        let claimed = |workload: &&Workload| workload.claims(method, path);
+        upstream.workloads.iter().find(claimed).unwrap()
+    };
+    let messages = "/v1.0/teams/t/channels/c/messages";
+    assert_eq!(of("POST", messages).name, "teams-channel-messages-post");
+    assert_eq!(of("GET", messages).name, "teams-conversations");
+    let drive = of("GET", "/v1.0/me/dr%69ve");
+    assert_eq!(drive.name, "sharepoint");
+    assert_eq!(
+        drive.weight("GET", "/v1.0/me/dr%69ve", "$expand=%70ermissions"),
+        5
+    );
+    assert_eq!(of("GET", messages).weight("GET", messages, ""), 1);
+}
+
+#[test]
+fn a_vendor_s_global_limit_holds_beside_the_workloads_unless_another_is_given() {
+    let limits = |upstream: &Upstream| {
+        let global = upstream.limited().nth(upstream.global_at()?)?;
+        assert_eq!(global.name, GLOBAL);
+        assert!(!global.claims("GET", "/v1.0/me"));
+        let layers = global.policy.layers().iter();
+        Some(
+            layers
+                .map(|layer| (layer.dimension(), layer.limit()))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let rate = |window_ms, limit| (spillway::Dimension::Rate { window_ms }, limit);
+    let upstream = &with("").unwrap().upstreams[0];
+    assert_eq!(limits(upstream), Some(vec![rate(10_000, 130_000)]));
+    assert_eq!(upstream.limited().count(), 2);
+    let given = "[upstreams.graph.global]
+        layers = [{ scope = 'app', dimension = 'rate', window_ms = 1000, limit = 2000 }]";
+    assert_eq!(
+        limits(&graph(given).unwrap().upstreams[0]),
+        Some(vec![rate(1_000, 2_000)])
+    );
+    let notion = "[upstreams.notion]\nbase_url = 'http://b'\npresets = ['notion']";
+    assert_eq!(limits(&Config::parse(notion).unwrap().upstreams[0]), None);
 }
 
 #[test]
@@ -201,6 +255,22 @@ fn what_is_wrong_is_named() {
             "upstreams.graph.workloads[0].layers[0].scope: unknown variant `usr`",
         ),
         (
+            graph(
+                "[upstreams.graph.global]
+                 layers = [{ scope = 'app', dimension = 'concurrency', limit = 9 },
+                           { scope = 'user', dimension = 'concurrency', limit = 5 }]",
+            ),
+            "upstreams.graph.global.layers[1].scope: must be `app`",
+        ),
+        (
+            graph("[upstreams.graph.global]"),
+            "upstreams.graph.global.layers: a policy needs at least one layer",
+        ),
+        (
+            graph("[[upstreams.graph.workloads]]\nname = '_global'"),
+            "upstreams.graph.workloads[0].name: must be of lower-case letters",
+        ),
+        (
             own_workload("background_share_permille = 0"),
             "upstreams.graph.workloads[0].background_share_permille: a background share of 0",
         ),
@@ -235,11 +305,17 @@ fn a_preset_must_exist_and_be_named_once() {
     let key = "upstreams.graph.presets";
     assert_eq!(
         presets("['evernote']"),
-        format!("{key}[0]: there is no preset \"evernote\"; known: onenote")
+        format!(
+            "{key}[0]: there is no preset \"evernote\"; known: onenote, sharepoint, outlook, teams, notion"
+        )
     );
+    // One of its workloads is no name of its own.
+    assert!(presets("['teams-team']").starts_with(&format!("{key}[0]: there is no preset")));
     assert_eq!(
-        presets("['onenote', 'teams']"),
-        format!("{key}[1]: preset \"teams\" is not supported yet")
+        presets("['onenote', 'notion']"),
+        format!(
+            "{key}[1]: `notion` is not of the vendor of `onenote`: it needs an upstream of its own"
+        )
     );
     assert_eq!(
         presets("['onenote', 'onenote']"),

@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
+use spillway::preset::Preset;
 
 use super::{
-    Error, WebAddress, Workload,
+    Error, WebAddress, Workload, global,
     source::{self, NotYet},
     workload,
 };
@@ -28,6 +29,8 @@ pub struct Upstream {
     pub base_url: WebAddress,
     /// Its parts with limits of their own; a call belongs to the first that claims it.
     pub workloads: Vec<Workload>,
+    /// What limits all calls of an app together.
+    pub global: Option<Workload>,
     /// The app's key where a call names none.
     pub app: String,
     /// Where the user's key comes from.
@@ -49,6 +52,18 @@ pub enum UserFrom {
     Path,
 }
 
+impl Upstream {
+    /// Everything that has a policy, in the engine's order: the workloads, then what is global.
+    pub fn limited(&self) -> impl Iterator<Item = &Workload> {
+        self.workloads.iter().chain(&self.global)
+    }
+
+    /// Where [`Upstream::limited`] has what is global.
+    pub fn global_at(&self) -> Option<usize> {
+        self.global.as_ref().map(|_| self.workloads.len())
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Raw {
@@ -61,6 +76,7 @@ pub(super) struct Raw {
     hold_max_ms: Option<i64>,
     #[serde(default)]
     workloads: Vec<workload::Raw>,
+    global: Option<global::Raw>,
     #[serde(rename = "clients")]
     _clients: Option<NotYet>,
     #[serde(rename = "rewrite_links")]
@@ -74,9 +90,13 @@ impl Raw {
             let problem = "an upstream's name must be of lower-case letters, digits, `-` and `_`, beginning with a letter";
             return Err(Error::invalid(key, problem));
         }
+        let base_url = base_url(&key, self.base_url)?;
+        let presets = presets(&key, &self.presets)?;
+        let brought: Vec<Preset> = presets.iter().map(|(_, preset)| *preset).collect();
         Ok(Upstream {
-            base_url: base_url(&key, self.base_url)?,
-            workloads: workloads(&key, self.workloads, self.presets)?,
+            base_url,
+            workloads: workloads(&key, self.workloads, presets)?,
+            global: global::workload(&key, self.global, &brought)?,
             app: app(&key, self.app, &name)?,
             user_from: self.user_from,
             hold_max: hold_max(&key, self.hold_max_ms)?,
@@ -102,21 +122,41 @@ fn base_url(key: &str, text: Option<String>) -> Result<WebAddress, Error> {
         .map_err(|error: super::AddressError| Error::invalid(key, error.to_string()))
 }
 
+/// What the names bring, each with its key. One upstream is one vendor's.
+fn presets(key: &str, names: &[String]) -> Result<Vec<(String, Preset)>, Error> {
+    let mut all: Vec<(String, Preset)> = Vec::new();
+    for (n, name) in names.iter().enumerate() {
+        let key = format!("{key}.presets[{n}]");
+        for preset in workload::presets(&key, name)? {
+            if let Some((_, first)) = all.first()
+                && first.vendor() != preset.vendor()
+            {
+                let problem = format!(
+                    "`{name}` is not of the vendor of `{}`: it needs an upstream of its own",
+                    names[0]
+                );
+                return Err(Error::invalid(key, problem));
+            }
+            all.push((key.clone(), *preset));
+        }
+    }
+    Ok(all)
+}
+
 /// The configuration's own workloads come first, so that they can narrow a preset.
 fn workloads(
     key: &str,
     own: Vec<workload::Raw>,
-    presets: Vec<String>,
+    presets: Vec<(String, Preset)>,
 ) -> Result<Vec<Workload>, Error> {
     let own = own.into_iter().enumerate().map(|(n, raw)| {
         let key = format!("{key}.workloads[{n}]");
         raw.check(&key)
             .map(|workload| (format!("{key}.name"), workload))
     });
-    let presets = presets.iter().enumerate().map(|(n, name)| {
-        let key = format!("{key}.presets[{n}]");
-        workload::preset(&key, name).map(|workload| (key, workload))
-    });
+    let presets = presets
+        .into_iter()
+        .map(|(key, preset)| workload::of_preset(&key, preset).map(|workload| (key, workload)));
     let all: Vec<_> = own.chain(presets).collect::<Result<_, _>>()?;
     let mut names = BTreeSet::new();
     for (key, workload) in &all {

@@ -9,9 +9,6 @@ use spillway::{
 
 use super::{Error, PathPattern, PatternError, paths, source, upstream::is_name};
 
-/// Presets that the design knows and this version does not have.
-const PRESETS_TO_COME: [&str; 4] = ["sharepoint", "outlook", "teams", "notion"];
-
 /// A part of an upstream with limits of its own.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -30,26 +27,58 @@ pub enum Claims {
     Preset(Preset),
     /// Those whose path matches one of these.
     Paths(Vec<PathPattern>),
+    /// All calls of the upstream, beside the workload that they belong to, if there is one.
+    Global,
 }
 
 impl Workload {
-    /// Whether a call to `path` belongs to it: the raw path after the upstream's name,
-    /// without its query.
-    pub fn claims(&self, path: &str) -> bool {
+    /// Whether a call belongs to it: its method, and the raw path after the upstream's name,
+    /// without its query. What is global is not asked.
+    pub fn claims(&self, method: &str, path: &str) -> bool {
         match &self.claims {
-            Claims::Preset(preset) => preset.claims(&paths::plain(path)),
+            Claims::Preset(preset) => preset.claims(method, &paths::plain(path)),
             Claims::Paths(patterns) => patterns.iter().any(|pattern| pattern.claims(path)),
+            Claims::Global => false,
+        }
+    }
+
+    /// The layer that the upstream's own count of what is left speaks of, if it tells one.
+    pub fn remaining_is_of(&self) -> Option<(Scope, Dimension)> {
+        match &self.claims {
+            Claims::Preset(preset) => preset.remaining_is_of(),
+            Claims::Paths(_) | Claims::Global => None,
+        }
+    }
+
+    /// What a call that belongs to it costs, at least 1.
+    pub fn weight(&self, method: &str, path: &str, query: &str) -> u32 {
+        match &self.claims {
+            Claims::Preset(preset) => {
+                preset.weight(method, &paths::plain(path), &paths::plain(query))
+            }
+            Claims::Paths(_) | Claims::Global => 1,
         }
     }
 }
 
-/// The workload of the preset called `name`.
-pub(super) fn preset(key: &str, name: &str) -> Result<Workload, Error> {
-    let Some(preset) = Preset::named(name) else {
-        return Err(Error::invalid(key, unknown_preset(name)));
-    };
+/// The presets that `name` brings.
+pub(super) fn presets(key: &str, name: &str) -> Result<&'static [Preset], Error> {
+    let presets = Preset::brought_by(name);
+    if presets.is_empty() {
+        let problem = format!(
+            "there is no preset \"{}\"; known: {}",
+            name.escape_debug(),
+            Preset::NAMES.join(", ")
+        );
+        return Err(Error::invalid(key, problem));
+    }
+    Ok(presets)
+}
+
+/// The workload of a preset.
+pub(super) fn of_preset(key: &str, preset: Preset) -> Result<Workload, Error> {
     Ok(Workload {
-        name: name.to_owned(),
+        name: preset.name().to_owned(),
         claims: Claims::Preset(preset),
         policy: preset
             .policy()
@@ -70,7 +99,7 @@ pub(super) struct Raw {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawLayer {
+pub(super) struct RawLayer {
     scope: Scope,
     dimension: RawDimension,
     window_ms: Option<i64>,
@@ -100,18 +129,6 @@ impl Raw {
     }
 }
 
-fn unknown_preset(name: &str) -> String {
-    if PRESETS_TO_COME.contains(&name) {
-        return format!("preset \"{name}\" is not supported yet");
-    }
-    let known: Vec<_> = Preset::ALL.iter().map(|preset| preset.name()).collect();
-    format!(
-        "there is no preset \"{}\"; known: {}",
-        name.escape_debug(),
-        known.join(", ")
-    )
-}
-
 fn patterns(key: &str, paths: &[String]) -> Result<Vec<PathPattern>, Error> {
     if paths.is_empty() {
         let problem = "must hold at least one path, like \"/v1/search\"";
@@ -125,7 +142,11 @@ fn patterns(key: &str, paths: &[String]) -> Result<Vec<PathPattern>, Error> {
     paths.iter().enumerate().map(pattern).collect()
 }
 
-fn policy(key: &str, layers: Vec<RawLayer>, share_permille: Option<i64>) -> Result<Policy, Error> {
+pub(super) fn policy(
+    key: &str,
+    layers: Vec<RawLayer>,
+    share_permille: Option<i64>,
+) -> Result<Policy, Error> {
     let share = share_permille.map_or(Ok(Share::HALF), |permille| {
         share(&format!("{key}.background_share_permille"), permille)
     })?;

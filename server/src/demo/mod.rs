@@ -2,8 +2,8 @@
 //!
 //! The server is composed by [`serve::run`] as `spillway serve --open` is; the simulator
 //! has a listener of its own; and the users ([`workload`]) know nothing of either but the
-//! gateway's address. The end: the users leave, the server finishes what is in flight,
-//! and only then does the simulator stop answering.
+//! gateway's address. The end: the users leave; once the last is gone the server finishes
+//! what is in flight, and only then does the simulator stop answering.
 
 mod args;
 mod banner;
@@ -46,7 +46,8 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
     };
 
     let (tell, told) = oneshot::channel::<Ready>();
-    let serving = serve::run(config, options, shutdown.clone(), |ready| {
+    let (left, served) = (Shutdown::new(), Shutdown::new());
+    let serving = serve::run(config, options, left.clone(), |ready| {
         drop(tell.send(ready))
     });
     let users = async {
@@ -56,8 +57,8 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
                 .run_until(&shutdown)
                 .await;
         }
+        left.begin();
     };
-    let served = Shutdown::new();
     let server = async {
         let (result, ()) = tokio::join!(serving, users);
         served.begin();

@@ -3,16 +3,17 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use spillway::{Scope, policy::Dimension, preset::Preset};
+use spillway::{
+    Scope,
+    policy::Dimension,
+    preset::{Preset, Vendor},
+};
 
 use crate::{
     config::{Claims, Workload},
     http::Problem,
     limiter::{BlockedBy, Busy},
 };
-
-/// The cap of Notion's SDK for JavaScript (5.26.0) on a `Retry-After`, in seconds.
-const NOTION_RETRY_AFTER_S_MAX: u32 = 60;
 
 /// The cap for clients of unknown upstreams: that of the generic Kiota handlers, which obey
 /// up to 179 s. A longer wait is told in parts.
@@ -23,6 +24,8 @@ const GENERIC_RETRY_AFTER_S_MAX: u32 = 179;
 pub enum Dialect {
     /// OneNote behind Microsoft Graph.
     OneNote,
+    /// Any other service of Microsoft Graph.
+    Graph,
     /// Notion.
     Notion,
     /// Anyone else's: RFC 9457.
@@ -39,23 +42,33 @@ pub struct Ids {
 }
 
 impl Dialect {
-    /// The dialect of a workload's clients. There is no preset for Notion yet; a workload of
-    /// that name is answered in its words.
+    /// The dialect of a workload's clients. A workload of one's own that is named after Notion
+    /// is answered in its words.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
         match &workload.claims {
             Claims::Preset(Preset::OneNote) => Self::OneNote,
+            Claims::Preset(preset) => match preset.vendor() {
+                Vendor::Graph => Self::Graph,
+                Vendor::Notion => Self::Notion,
+            },
             Claims::Paths(_) if workload.name == "notion" => Self::Notion,
-            Claims::Paths(_) => Self::Generic,
+            Claims::Paths(_) | Claims::Global => Self::Generic,
         }
+    }
+
+    /// Whether it is one of Microsoft Graph's.
+    #[must_use]
+    pub const fn is_graph(self) -> bool {
+        matches!(self, Self::OneNote | Self::Graph)
     }
 
     /// The longest `Retry-After` that the upstream's SDKs obey, in seconds.
     #[must_use]
     pub fn retry_after_s_max(self) -> u32 {
         match self {
-            Self::OneNote => Preset::OneNote.retry_after_s_max(),
-            Self::Notion => NOTION_RETRY_AFTER_S_MAX,
+            Self::OneNote | Self::Graph => Vendor::Graph.retry_after_s_max(),
+            Self::Notion => Vendor::Notion.retry_after_s_max(),
             Self::Generic => GENERIC_RETRY_AFTER_S_MAX,
         }
     }
@@ -65,6 +78,7 @@ impl Dialect {
     pub fn throttled(self, busy: &Busy, ids: &Ids, at: jiff::Timestamp) -> (&'static str, Value) {
         match self {
             Self::OneNote => ("application/json", onenote(ids, at)),
+            Self::Graph => ("application/json", graph(ids, at)),
             Self::Notion => ("application/json", notion(ids)),
             Self::Generic => ("application/problem+json", generic(busy)),
         }
@@ -77,11 +91,31 @@ fn onenote(ids: &Ids, at: jiff::Timestamp) -> Value {
         "code": "20166",
         "message": "The app has issued too many requests on behalf of this user in a short time period.",
         "innerError": {
-            "date": at.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+            "date": date(at),
             "request-id": ids.request,
             "client-request-id": ids.client,
         },
     }})
+}
+
+/// As Graph's other services write it (Microsoft Graph throttling, "Sample response").
+fn graph(ids: &Ids, at: jiff::Timestamp) -> Value {
+    json!({"error": {
+        "code": "TooManyRequests",
+        "innerError": {
+            "code": "429",
+            "date": date(at),
+            "message": "Please retry after",
+            "request-id": ids.request,
+            "client-request-id": ids.client,
+            "status": "429",
+        },
+        "message": "Please retry again later.",
+    }})
+}
+
+fn date(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 /// As Notion writes it (developers.notion.com, request limits).
@@ -114,6 +148,7 @@ fn generic(busy: &Busy) -> Value {
         BlockedBy::Soft { scope } => problem
             .with("blocked_by", breaker(scope))
             .with("reason", "soft"),
+        BlockedBy::Paused => problem.with("reason", "paused"),
         BlockedBy::Queue => problem.with("reason", "queue"),
     }
     .to_json()
@@ -161,6 +196,10 @@ mod tests {
         let inner =
             json!({"date": "2026-01-02T03:04:05", "request-id": "r", "client-request-id": "c"});
         assert_eq!(graph["error"]["innerError"], inner);
+
+        let (_, other) = Dialect::Graph.throttled(&busy(BlockedBy::Queue), &IDS(), at);
+        assert_eq!(other["error"]["code"], "TooManyRequests");
+        assert_eq!(other["error"]["innerError"]["client-request-id"], "c");
 
         let (_, notion) = Dialect::Notion.throttled(&busy(BlockedBy::Queue), &IDS(), at);
         assert_eq!(

@@ -58,10 +58,7 @@ impl Upstream {
 
     /// Whether a call to `path` is a batch of calls of an upstream that has them.
     pub(super) fn is_batch(&self, path: &str) -> bool {
-        let graph = self
-            .workloads
-            .iter()
-            .any(|(_, dialect)| *dialect == Dialect::OneNote);
+        let graph = self.workloads.iter().any(|(_, dialect)| dialect.is_graph());
         graph
             && path
                 .trim_end_matches('/')

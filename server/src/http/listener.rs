@@ -101,11 +101,17 @@ async fn finish(
     mut connections: JoinSet<()>,
     grace: Duration,
 ) -> usize {
-    let _ = timeout(grace, graceful.shutdown()).await;
-    // The set still holds those that ended by themselves.
-    while connections.try_join_next().is_some() {}
-    let cut = connections.len();
-    connections.shutdown().await;
+    let ended = async {
+        graceful.shutdown().await;
+        // A connection is over a moment before its task is.
+        while connections.join_next().await.is_some() {}
+    };
+    let _ = timeout(grace, ended).await;
+    connections.abort_all();
+    let mut cut = 0;
+    while let Some(ended) = connections.join_next().await {
+        cut += usize::from(ended.is_err_and(|error| error.is_cancelled()));
+    }
     cut
 }
 
@@ -200,6 +206,21 @@ mod tests {
         slow.serving.await.unwrap();
     }
 
+    /// A connection that ends as soon as it is asked to; its client stays.
+    fn idle(
+        graceful: &GracefulShutdown,
+    ) -> (tokio::io::DuplexStream, impl Future<Output = ()> + use<>) {
+        let (client, server) = tokio::io::duplex(64);
+        let service = hyper::service::service_fn(|_| async {
+            Ok::<_, std::convert::Infallible>(http::Response::new(String::new()))
+        });
+        let idle = http1::Builder::new().serve_connection(TokioIo::new(server), service);
+        let idle = graceful.watch(idle);
+        (client, async move {
+            let _ = idle.await;
+        })
+    }
+
     #[tokio::test]
     async fn connections_that_ended_are_not_called_cut() {
         let mut connections = JoinSet::new();
@@ -207,18 +228,27 @@ mod tests {
             connections.spawn(async {});
         }
         let graceful = GracefulShutdown::new();
-        let (_client, server) = tokio::io::duplex(64);
-        let service = hyper::service::service_fn(|_| async {
-            Ok::<_, std::convert::Infallible>(http::Response::new(String::new()))
-        });
-        let idle = http1::Builder::new().serve_connection(TokioIo::new(server), service);
-        let idle = graceful.watch(idle);
-        connections.spawn(async move {
-            let _ = idle.await;
-        });
+        let (_client, idle) = idle(&graceful);
+        connections.spawn(idle);
         connections.spawn(std::future::pending());
         let cut = finish(graceful, connections, Duration::from_millis(10)).await;
         assert_eq!(cut, 1);
+    }
+
+    /// On a busy machine a task may be a while behind its connection.
+    #[tokio::test]
+    async fn a_task_that_ends_after_its_connection_is_not_called_cut() {
+        let mut connections = JoinSet::new();
+        let graceful = GracefulShutdown::new();
+        let (_client, idle) = idle(&graceful);
+        connections.spawn(async move {
+            idle.await;
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+        });
+        let cut = finish(graceful, connections, Duration::from_secs(30)).await;
+        assert_eq!(cut, 0);
     }
 
     #[tokio::test]

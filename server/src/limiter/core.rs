@@ -78,7 +78,7 @@ impl Core {
             return Asked::Now(Err(Stop::Storage));
         }
         let now = clock.now();
-        match self.engine.ask(now, call.clone(), now.plus_ms(hold_ms)) {
+        match self.engine.ask(now, &call, now.plus_ms(hold_ms)) {
             Answer::Granted(grant) => Asked::Now(self.let_go(clock, &call, grant, None)),
             Answer::Refused(refusal) => {
                 self.tallies[call.workload].refused(call.lane, unix_s(clock));
@@ -97,6 +97,12 @@ impl Core {
                 Asked::Later(ticket, receiver)
             }
         }
+    }
+
+    /// The calls that wait, and since when.
+    pub(super) fn waits(&self) -> impl Iterator<Item = (&Call, tokio::time::Instant)> {
+        let all = self.waiting.values();
+        all.map(|waiting| (&waiting.call, waiting.since))
     }
 
     pub(super) fn complete(&mut self, now: Instant, permit: Permit) -> Ended {
@@ -118,10 +124,17 @@ impl Core {
         permit: Permit,
         signal: Option<&Signal>,
     ) -> Vec<Trip> {
-        match signal {
-            Some(signal) => self.engine.report(now, permit, signal),
-            None => self.engine.report_failure(now, permit),
+        let Some(signal) = signal else {
+            return self.engine.report_failure(now, permit);
+        };
+        let trips = self.engine.report(now, permit, signal);
+        if (signal.charged_units.is_some() || signal.unauthorized)
+            && let Some(lease) = self.engine.lease(permit)
+        {
+            // A lost line lands what the call was thought to cost.
+            let _ = self.journal.weighed(&lease, now);
         }
+        trips
     }
 
     pub(super) fn renew(&mut self, now: Instant, permit: Permit) -> Result<Instant, NotRenewed> {
@@ -194,7 +207,7 @@ impl Core {
             .engine
             .lease(grant.permit)
             .ok_or(Unwritable)
-            .and_then(|lease| self.journal.granted(lease));
+            .and_then(|lease| self.journal.granted(&lease));
         if written.is_err() {
             self.engine.refund(clock.now(), grant.permit);
             self.tallies[call.workload].refused(call.lane, unix_s(clock));

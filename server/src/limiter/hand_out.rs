@@ -149,7 +149,7 @@ impl Core {
             self.refund(now, number);
             return Err(NotHandedOut::TooMany);
         }
-        let Some(lease) = self.engine.lease(number).cloned() else {
+        let Some(lease) = self.engine.lease(number) else {
             // The process stood still for longer than the lease lasts.
             return Err(Refused::Storage.into());
         };

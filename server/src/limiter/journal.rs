@@ -7,7 +7,7 @@ use std::{
     io::{self, Write},
 };
 
-use spillway::{Breaker, Instant, Key, Lease, Permit};
+use spillway::{Breaker, Instant, Key, Lease, Permit, Whose};
 
 use super::outside::Handed;
 use super::record::Record;
@@ -89,6 +89,28 @@ impl Journal {
         self.append(&Record::Breaker {
             key: Cow::Borrowed(key),
             breaker: breaker.map(Cow::Borrowed),
+        })
+    }
+
+    pub(super) fn weighed(&mut self, lease: &Lease, at: Instant) -> Result<(), Unwritable> {
+        self.append(&Record::Weighed {
+            permit: lease.permit,
+            at,
+            weight: lease.call.weight,
+            spares_user: lease.spares_user,
+        })
+    }
+
+    pub(super) fn paused(
+        &mut self,
+        whose: &Whose,
+        at: Instant,
+        until: Option<Instant>,
+    ) -> Result<(), Unwritable> {
+        self.append(&Record::Pause {
+            whose: Cow::Borrowed(whose),
+            at,
+            until,
         })
     }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use spillway::{BudgetRecord, Instant, Lease, Permit};
+use spillway::{BudgetRecord, Engine, Instant, Lease, Whose};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::Inner;
@@ -98,7 +98,7 @@ impl Inner {
         let known = self.swap_journal(journal, whole);
         let kind = if whole { Kind::Full } else { Kind::Delta };
         self.files
-            .write_whole(kind, next, &self.snapshot(&known)?)?;
+            .write_whole(kind, next, &Self::snapshot(&known)?)?;
         self.gap.store(false, Ordering::Relaxed);
         self.files.remove_before(next, whole)
     }
@@ -106,9 +106,9 @@ impl Inner {
     /// A journal with its header on disk; nothing is left of one that cannot be written.
     fn new_journal(&self, generation: u64) -> io::Result<Journal> {
         let mut journal = Journal::new(self.files.create(Kind::Journal, generation)?);
-        let (clock, next_permit) = (self.clock.now(), self.lock().engine.next_permit());
+        let header = self.header(&self.lock().engine);
         let written = journal
-            .append(&Record::Header(self.header(clock, next_permit)))
+            .append(&Record::Header(header))
             .map_err(io::Error::other);
         let synced = written.and_then(|()| {
             journal
@@ -125,7 +125,7 @@ impl Inner {
     }
 
     /// From here on `journal` takes what happens; what was known until then comes back.
-    fn swap_journal(&self, journal: Journal, whole: bool) -> Known {
+    fn swap_journal(&self, journal: Journal, whole: bool) -> Known<'_> {
         let mut core = self.lock();
         let now = self.clock.now();
         core.journal = journal;
@@ -137,20 +137,24 @@ impl Inner {
             .filter_map(|handed| core.engine.overdue(handed.permit).cloned())
             .collect();
         Known {
-            clock: now,
-            next_permit: core.engine.next_permit(),
+            header: self.header(&core.engine),
+            pauses: core
+                .engine
+                .pauses()
+                .map(|(whose, until)| (whose.clone(), until))
+                .collect(),
             budgets: if whole {
                 core.engine.records(now)
             } else {
                 changes
             },
-            leases: core.engine.leases().cloned().collect(),
+            leases: core.engine.leases().collect(),
             overdue,
             outside,
         }
     }
 
-    fn header(&self, clock: Instant, next_permit: Permit) -> Header<'_> {
+    fn header(&self, engine: &Engine) -> Header<'_> {
         Header {
             format: FORMAT,
             instance: Cow::Borrowed(&self.instance),
@@ -160,14 +164,23 @@ impl Inner {
                 .iter()
                 .map(|workload| Cow::Borrowed(workload.name.as_str()))
                 .collect(),
-            clock,
-            next_permit,
+            clock: self.clock.now(),
+            next_permit: engine.next_permit(),
+            full_at: engine.full_at(),
         }
     }
 
-    fn snapshot(&self, known: &Known) -> io::Result<Vec<u8>> {
+    fn snapshot(known: &Known<'_>) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        Record::Header(self.header(known.clock, known.next_permit)).write(&mut content)?;
+        Record::Header(known.header.clone()).write(&mut content)?;
+        for (whose, until) in &known.pauses {
+            let pause = Record::Pause {
+                whose: Cow::Borrowed(whose),
+                at: known.header.clock,
+                until: Some(*until),
+            };
+            pause.write(&mut content)?;
+        }
         for budget in &known.budgets {
             Record::Budget(Cow::Borrowed(budget)).write(&mut content)?;
         }
@@ -186,9 +199,9 @@ impl Inner {
 }
 
 /// What is known at the instant at which a generation begins.
-struct Known {
-    clock: Instant,
-    next_permit: Permit,
+struct Known<'a> {
+    header: Header<'a>,
+    pauses: Vec<(Whose, Instant)>,
     budgets: Vec<BudgetRecord>,
     leases: Vec<Lease>,
     overdue: Vec<Lease>,

@@ -11,12 +11,14 @@ mod hand_out;
 mod journal;
 mod keeper;
 mod open;
+mod operate;
 mod outside;
 mod permit;
 mod permit_id;
 mod record;
 mod restore;
 mod tally;
+mod user;
 mod view;
 
 use std::{
@@ -29,10 +31,12 @@ use tokio::sync::{Notify, oneshot};
 
 pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
+pub use operate::NotDone;
 pub use outside::Owner;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use spillway::{BlockedBy, NotRenewed};
+pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
 
 use self::core::{Asked, Core, Delivery, Outcome, Stop};
@@ -114,7 +118,10 @@ pub(crate) struct Inner {
     name: String,
     app: String,
     hold_max: Duration,
+    /// Everything that has limits; the last may be the upstream's own.
     workloads: Vec<config::Workload>,
+    /// Where the upstream's own is.
+    global: Option<WorkloadIndex>,
     instance: String,
     clock: Arc<Clock>,
     files: Files,
@@ -144,22 +151,24 @@ impl Limiter {
         self.inner.hold_max
     }
 
-    /// Its workloads' names, by their index.
+    /// Its workloads' names, by their index; not what limits all its calls together.
     pub fn workloads(&self) -> impl Iterator<Item = &str> {
-        self.inner
-            .workloads
-            .iter()
+        let workloads = self.inner.workloads.iter();
+        workloads
+            .take(self.inner.global.unwrap_or(usize::MAX))
             .map(|workload| workload.name.as_str())
     }
 
     /// Which workload a call belongs to: the raw path after the upstream's name, without its
-    /// query. `None`: no limits apply.
+    /// query. One that belongs to none meets only what limits all calls together; `None`: no
+    /// limits apply.
     #[must_use]
-    pub fn workload_of(&self, _method: &http::Method, path: &str) -> Option<WorkloadIndex> {
+    pub fn workload_of(&self, method: &http::Method, path: &str) -> Option<WorkloadIndex> {
         self.inner
             .workloads
             .iter()
-            .position(|workload| workload.claims(path))
+            .position(|workload| workload.claims(method.as_str(), path))
+            .or(self.inner.global)
     }
 
     /// Waits until the call may go, at most `hold` (wall time). Dropping the future leaves no

@@ -25,6 +25,9 @@ use crate::{
 /// size can keep connections for.
 const WAITERS_MAX: usize = 10_000;
 
+/// Of this many turns one is the background's where both lanes have calls that could go (engine.md, Parking and turns).
+const BACKGROUND_TURN: u32 = 20;
+
 /// What to do where a database has served and its counters are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
@@ -197,7 +200,7 @@ async fn policies(
 ) -> Result<(Vec<Policy>, bool), OpenError> {
     let mut policies = Vec::new();
     let mut new = true;
-    for workload in &upstream.workloads {
+    for workload in upstream.limited() {
         let illegal = |source| OpenError::Policy {
             upstream: upstream.name.clone(),
             workload: workload.name.clone(),
@@ -225,14 +228,16 @@ fn counters(
     recovery: Recovery,
 ) -> Read {
     let names: Vec<_> = upstream
-        .workloads
-        .iter()
+        .limited()
         .map(|workload| workload.name.clone())
         .collect();
     let files = Files::new(folder, &upstream.name);
     let (next_generation, found) = restore::read(&files, &instance.id, &names);
     let (found, full) = match found {
-        Ok(found) => (Some(found), false),
+        Ok(mut found) => {
+            found.full_at.take_if(|_| recovery == Recovery::AssumeEmpty);
+            (Some(found), false)
+        }
         Err(restore::Unusable::Missing) if fresh => (None, false),
         Err(why) => {
             let full = !fresh && recovery == Recovery::AssumeFull;
@@ -284,6 +289,9 @@ fn start(
         lease_ms: clock.engine_ms(Permit::LEASE),
         renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
         probe_ms: clock.engine_ms(Permit::PROBE),
+        background_turn: BACKGROUND_TURN,
+        global: upstream.global_at(),
+        hash_seed: rand::random(),
     };
     // Time begins at 0 so that what was written down lands when it landed.
     let mut engine = Engine::new(settings, read.policies, Instant::default());
@@ -294,18 +302,24 @@ fn start(
     if read.full {
         engine.assume_full(clock.now());
     }
+    for (position, workload) in upstream.limited().enumerate() {
+        if let Some((scope, dimension)) = workload.remaining_is_of() {
+            engine.trust_remaining(position, scope, dimension);
+        }
+    }
     let folder = &config.server.state_dir;
     let inner = Arc::new(Inner {
         core: Mutex::new(Core::new(
             engine,
             Journal::closed(),
-            upstream.workloads.len(),
+            upstream.limited().count(),
             outside,
         )),
         app: upstream.app.clone(),
         hold_max: upstream.hold_max,
         name: upstream.name.clone(),
-        workloads: upstream.workloads.clone(),
+        workloads: upstream.limited().cloned().collect(),
+        global: upstream.global_at(),
         instance: instance.id.clone(),
         clock: Arc::clone(clock),
         files: Files::new(folder, &upstream.name),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit};
+use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit, Whose};
 
 use super::outside::Handed;
 
@@ -36,6 +36,19 @@ pub(super) enum Record<'a> {
         at: Instant,
         expires_at: Instant,
     },
+    /// What a running call costs, as the upstream told it.
+    Weighed {
+        permit: Permit,
+        at: Instant,
+        weight: u32,
+        spares_user: bool,
+    },
+    /// Background calls are paused until then, or, without an end, no more.
+    Pause {
+        whose: Cow<'a, Whose>,
+        at: Instant,
+        until: Option<Instant>,
+    },
     /// A running call's answer has ended.
     Ended { permit: Permit, at: Instant },
     /// A running call was never written to the wire.
@@ -56,6 +69,9 @@ pub(super) struct Header<'a> {
     /// The engine's clock when it was begun.
     pub(super) clock: Instant,
     pub(super) next_permit: Permit,
+    /// Since when every key counts as full, while that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) full_at: Option<Instant>,
 }
 
 /// A line that is not whole.

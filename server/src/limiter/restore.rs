@@ -15,6 +15,8 @@ pub(super) struct Found {
     /// The engine's clock never was later than this.
     pub(super) high_water: Instant,
     next_permit: u64,
+    /// Since when every key counts as full: the counts were lost not long before.
+    pub(super) full_at: Option<Instant>,
 }
 
 /// Why the files cannot be relied on.
@@ -75,7 +77,7 @@ impl Found {
         for record in self.records {
             match record {
                 Record::Budget(budget) => engine.restore_budget(&budget),
-                Record::Lease(lease) => engine.restore_lease(lease.into_owned()),
+                Record::Lease(lease) => engine.restore_lease(&lease),
                 Record::Overdue(lease) => engine.restore_overdue(lease.into_owned()),
                 Record::Outside(handed) => outside.insert(handed.into_owned()),
                 Record::Breaker { key, breaker } => {
@@ -87,6 +89,21 @@ impl Found {
                     engine.restore_renewal(permit, expires_at);
                     outside.extend(permit, expires_at);
                 }
+                Record::Weighed {
+                    permit,
+                    at,
+                    weight,
+                    spares_user,
+                } => {
+                    engine.correct(at, permit, weight);
+                    if spares_user {
+                        engine.spare_user(at, permit);
+                    }
+                }
+                Record::Pause { whose, at, until } => match until {
+                    Some(until) => engine.restore_pause(whose.into_owned(), until),
+                    None => drop(engine.resume(at, &whose)),
+                },
                 Record::Ended { permit, at } => {
                     drop_outcome(engine.complete(at, permit));
                     outside.end(permit);
@@ -97,6 +114,9 @@ impl Found {
                 }
                 Record::Header(_) | Record::End => {}
             }
+        }
+        if let Some(at) = self.full_at {
+            engine.assume_full(at);
         }
         engine.restored(spillway::Permit(self.next_permit));
         outside.finish()
@@ -210,6 +230,7 @@ impl Reader<'_> {
         }
         self.saw(header.clock);
         self.found.next_permit = self.found.next_permit.max(header.next_permit.0);
+        self.found.full_at = self.found.full_at.max(header.full_at);
         let position = |name: &Cow<'_, str>| self.workloads.iter().position(|known| known == name);
         Ok(header.workloads.iter().map(position).collect())
     }
@@ -234,9 +255,11 @@ impl Reader<'_> {
                 let Call { workload, .. } = &mut lease.to_mut().call;
                 *workload = names.get(*workload).copied().flatten()?;
             }
-            Record::Renewed { at, .. } | Record::Ended { at, .. } | Record::Refunded { at, .. } => {
-                self.saw(*at)
-            }
+            Record::Renewed { at, .. }
+            | Record::Weighed { at, .. }
+            | Record::Pause { at, .. }
+            | Record::Ended { at, .. }
+            | Record::Refunded { at, .. } => self.saw(*at),
             Record::Outside(_) | Record::Header(_) | Record::End => {}
         }
         Some(record)

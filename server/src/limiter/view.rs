@@ -1,8 +1,11 @@
 //! The engine's views as the live data that pages and programs read.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use spillway::{
-    BreakerView, BudgetView, Cursor, Key, Lane, LayerView, Reason, Scope, Status, WorkloadView,
+    BreakerView, BudgetView, Cursor, Engine, Instant, Key, Lane, LayerView, Reason, Scope, Status,
+    WorkloadView,
 };
 use spillway_app::live;
 
@@ -83,6 +86,8 @@ impl Inner {
             view.shared
                 .extend(core.engine.budget_view(now, &self.app_key(workload)));
         }
+        let stopping = stopping(&mut core.engine, now, &view);
+        view.shared.extend(stopping);
         let tally = &mut core.tallies[workload];
         let lane = |lane| live::Lane {
             waiting: u32::try_from(*view.waiting.get(lane)).unwrap_or(u32::MAX),
@@ -90,6 +95,10 @@ impl Inner {
                 .waiting_since
                 .get(lane)
                 .map_or(0, |since| wall_ms(clock, now.ms_since(since))),
+            waiting_since: view
+                .waiting_since
+                .get(lane)
+                .map(|since| text(clock.timestamp(since))),
             ..tally.lane(lane)
         };
         let lanes = live::Lanes {
@@ -116,7 +125,41 @@ impl Inner {
     }
 }
 
-fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
+/// Budgets of apps and tenants that stop or slow down a user in the view, and are not in it
+/// themselves because others are closer to a limit.
+fn stopping(engine: &mut Engine, now: Instant, view: &WorkloadView) -> Vec<BudgetView> {
+    if view.shared.len() >= view.shared_total {
+        return Vec::new();
+    }
+    let wider = [Scope::Tenant, Scope::App];
+    let keys = view
+        .users
+        .iter()
+        .flat_map(|user| wider.map(|scope| widened(&user.key, scope)));
+    let keys: BTreeSet<_> = keys.collect();
+    let shown = |key: &Key| view.shared.iter().any(|budget| budget.key == *key);
+    keys.iter()
+        .filter(|key| !shown(key))
+        .filter_map(|key| engine.budget_view(now, key))
+        .filter(|budget| budget.breaker.status != Status::Closed)
+        .collect()
+}
+
+/// The key of a wider scope that a user's calls are charged to as well.
+fn widened(user: &Key, scope: Scope) -> Key {
+    let tenant = match scope {
+        Scope::App => String::new(),
+        _ => user.tenant.clone(),
+    };
+    Key {
+        scope,
+        tenant,
+        user: String::new(),
+        ..user.clone()
+    }
+}
+
+pub(super) fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
     live::Budget {
         scope: match budget.key.scope {
             Scope::User => live::Scope::User,
@@ -145,6 +188,8 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
             Status::HalfOpen => live::BreakerState::HalfOpen,
             Status::Recovering => live::BreakerState::Recovering,
         },
+        // Filled from the engine's view once that has it.
+        since: None,
         until: breaker.until.map(shown),
         reason: breaker.reason.map(|reason| match reason {
             Reason::Throttled => live::BreakerReason::Throttled,
@@ -183,7 +228,7 @@ fn wall_ms(clock: &Clock, ms: u64) -> u64 {
 }
 
 /// RFC 3339 in UTC with milliseconds.
-fn text(at: jiff::Timestamp) -> String {
+pub(super) fn text(at: jiff::Timestamp) -> String {
     format!("{at:.3}")
 }
 

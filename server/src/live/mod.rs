@@ -4,6 +4,8 @@
 //! and compared with the last; what changed goes to all streams as the same bytes. A reader
 //! that falls behind loses its place and is given a snapshot: no reader slows another.
 
+mod watched;
+
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -15,7 +17,9 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use crate::limiter::Limiters;
+use crate::limiter::{Limiters, UserKey};
+
+pub use watched::{NotWatched, Watched};
 
 /// How often the state is computed: four times a second, as often as eyes can use.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -46,6 +50,7 @@ pub struct Publisher {
     limiters: Arc<Limiters>,
     last: Mutex<Last>,
     events: broadcast::Sender<Event>,
+    watched: Watched,
 }
 
 #[derive(Debug)]
@@ -69,6 +74,7 @@ impl Publisher {
             limiters,
             last: Mutex::new(last),
             events,
+            watched: Watched::default(),
         }
     }
 
@@ -79,6 +85,14 @@ impl Publisher {
         self.limiters
             .state(None, None, USERS_SHOWN)
             .unwrap_or_default()
+    }
+
+    /// What is true of one user now, as JSON.
+    ///
+    /// # Errors
+    /// There is no such upstream or workload, or too many users are asked for.
+    pub fn user(&self, key: &UserKey) -> Result<Arc<str>, NotWatched> {
+        self.watched.get(key, |key| self.limiters.user(key))
     }
 
     /// A snapshot, and what will change from it on.

@@ -13,5 +13,6 @@ mod limits;
 mod log;
 mod permits;
 mod requests;
+mod sdk_patience;
 #[path = "../support/mod.rs"]
 mod support;

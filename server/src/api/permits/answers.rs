@@ -113,6 +113,7 @@ fn obstacle(blocked_by: BlockedBy) -> (&'static str, Value) {
         ),
         BlockedBy::Breaker { scope } => ("breaker", json!({ "scope": scope })),
         BlockedBy::Soft { scope } => ("soft", json!({ "scope": scope })),
+        BlockedBy::Paused => ("paused", json!({ "lane": "background" })),
         BlockedBy::Queue => ("queue", json!({ "scope": "app" })),
     }
 }

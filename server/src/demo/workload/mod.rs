@@ -56,7 +56,7 @@ impl Workload {
         Self { tasks: start.tasks }
     }
 
-    /// Lets them work until `shutdown` begins.
+    /// Lets them work until `shutdown` begins; over when the last has left.
     pub(super) async fn run_until(mut self, shutdown: &Shutdown) {
         shutdown.begun().await;
         self.tasks.shutdown().await;

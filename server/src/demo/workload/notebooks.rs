@@ -1,8 +1,8 @@
 //! What can be read of a user's notebooks: lists, part by part, and pages.
 
+use futures_util::{StreamExt as _, stream};
 use http::Uri;
 use serde::Deserialize;
-use tokio::task::JoinSet;
 
 use super::client::{Client, Error};
 use crate::demo::settings::UPSTREAM;
@@ -60,18 +60,15 @@ impl Notebooks {
             .await
     }
 
-    /// Reads the pages, `at_once` of them at a time, in order. One that cannot be read is left out.
+    /// Reads the pages, `at_once` of them at a time, in order. One that cannot be read is left
+    /// out. Dropped, it asks for nothing more: no task outlives its reader.
     pub(super) async fn read(&self, pages: Vec<String>, at_once: usize) {
-        let mut running = JoinSet::new();
-        for page in pages {
-            if running.len() >= at_once {
-                running.join_next().await;
-            }
-            let client = self.client.clone();
-            running
-                .spawn(async move { client.get(&onenote(&format!("pages/{page}/content"))).await });
-        }
-        while running.join_next().await.is_some() {}
+        let read = async |page| {
+            let page = onenote(&format!("pages/{page}/content"));
+            drop(self.client.get(&page).await);
+        };
+        let reading = stream::iter(pages).map(read);
+        reading.buffer_unordered(at_once).collect::<()>().await;
     }
 
     async fn list(&self, path: String) -> Result<Vec<String>, Error> {

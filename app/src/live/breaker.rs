@@ -1,0 +1,68 @@
+//! Breakers: whether a budget lets calls through, and what its upstream said.
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::is_zero;
+
+/// Whether a budget lets calls through.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// What it does to calls now.
+    pub state: BreakerState,
+    /// Since when it is in this state, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// When the state ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Why it is not closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<BreakerReason>,
+    /// While half-open: whether its probe is on the wire.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probing: bool,
+    /// While recovering: how many calls may be in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp_calls: Option<u32>,
+    /// The share of the limit that the upstream last reported, per mille; may exceed 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_permille: Option<u32>,
+    /// When it reported that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_at: Option<String>,
+    /// How often the upstream throttled although everything fitted: somebody else uses the
+    /// quota, or the limit is lower than the policy says. Forgotten when all is quiet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift: u32,
+}
+
+/// Why a breaker is not closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakerReason {
+    /// The upstream said that it throttles.
+    Throttled,
+    /// The upstream reported that the limit is used up, or nearly.
+    Percentage,
+    /// The upstream does not work.
+    Outage,
+    /// An operator said so.
+    Forced,
+}
+
+/// The states of a breaker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakerState {
+    /// Calls pass.
+    #[default]
+    Closed,
+    /// Background calls are refused.
+    Soft,
+    /// All calls are refused.
+    Open,
+    /// One probe may pass.
+    HalfOpen,
+    /// Concurrency is rising again.
+    Recovering,
+}
