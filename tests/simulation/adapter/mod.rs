@@ -21,8 +21,6 @@ pub struct Driver {
     sizes: Sizes,
     policies: Vec<Policy>,
     hash_seed: u64,
-    /// When counts were lost, to be written down too.
-    full_at: Option<Instant>,
 }
 
 impl Driver {
@@ -34,7 +32,6 @@ impl Driver {
             sizes,
             policies,
             hash_seed,
-            full_at: None,
         };
         driver.snapshot(now, true, &[]);
         driver
@@ -46,7 +43,7 @@ impl Driver {
     }
 
     pub fn ask(&mut self, now: Instant, call: &Call, deadline: Instant) -> Answer {
-        let answer = self.engine.ask(now, call.clone(), deadline);
+        let answer = self.engine.ask(now, call, deadline);
         if let Answer::Granted(grant) = &answer {
             self.write_grant(grant.permit);
         }
@@ -99,7 +96,7 @@ impl Driver {
     pub fn settle(&mut self, now: Instant) -> Vec<Settled> {
         self.engine.settle(now);
         for (key, breaker) in self.engine.take_breakers() {
-            self.store.write(Entry::Breaker(key, breaker));
+            self.store.write(Entry::Breaker(key, breaker.map(Box::new)));
         }
         let settled = self.engine.take_settled();
         for grant in settled.iter().filter_map(|one| one.outcome.as_ref().ok()) {
@@ -135,24 +132,24 @@ impl Driver {
         let mut engine = engine(self.sizes, self.policies.clone(), begin, self.hash_seed);
         if counts_lost {
             engine.restored(self.engine.next_permit());
-            self.full_at = Some(now);
+            engine.assume_full(now);
         } else {
             self.store.replay(&mut engine);
-        }
-        // It takes a window until lost counts no longer matter, however often it starts.
-        if let Some(at) = self.full_at {
-            engine.assume_full(at);
+            // It takes a window until lost counts no longer matter, however often it starts.
+            if let Some(at) = self.engine.full_at() {
+                engine.assume_full(at);
+            }
         }
         self.engine = engine;
         self.snapshot(now, true, outside);
     }
 
     pub fn leases(&self) -> Vec<Lease> {
-        self.engine.leases().cloned().collect()
+        self.engine.leases().collect()
     }
 
     pub fn lease(&self, permit: Permit) -> Option<Lease> {
-        self.engine.lease(permit).cloned()
+        self.engine.lease(permit)
     }
 
     pub fn overdue(&self, permit: Permit) -> Option<Lease> {
@@ -187,7 +184,7 @@ pub struct Fork(Engine);
 
 impl Fork {
     pub fn ask(&mut self, now: Instant, call: &Call, deadline: Instant) -> Answer {
-        self.0.ask(now, call.clone(), deadline)
+        self.0.ask(now, call, deadline)
     }
 
     pub fn refund(&mut self, now: Instant, permit: Permit) {
@@ -219,7 +216,7 @@ impl Fork {
         Counts {
             views: views.into_iter().map(|it| (it.shared, it.users)).collect(),
             records: self.0.records(now),
-            leases: self.0.leases().cloned().collect(),
+            leases: self.0.leases().collect(),
             next_permit: self.0.next_permit(),
         }
     }
@@ -249,14 +246,15 @@ impl Counts {
 }
 
 fn engine(sizes: Sizes, policies: Vec<Policy>, now: Instant, hash_seed: u64) -> Engine {
-    // The engine takes no seed yet; see `invariants::sameness`.
-    let _ = hash_seed;
     let settings = Settings {
         users_max: sizes.users_max,
         waiters_max: sizes.waiters_max,
         lease_ms: sizes.lease_ms,
         renewals_ms_max: sizes.renewals_ms_max,
         probe_ms: sizes.probe_ms,
+        background_turn: 20,
+        global: None,
+        hash_seed,
     };
     Engine::new(settings, policies, now)
 }
@@ -268,7 +266,7 @@ pub fn keys(policies: &[Policy], call: &Call) -> Vec<Key> {
     scopes.map(|scope| Key::of(call, scope)).collect()
 }
 
-/// For how long after its expiry a lease can be completed: 15 minutes.
-pub const fn late_ms_max(_: Sizes) -> u64 {
-    15 * 60_000
+/// For how long after its expiry a lease can be completed.
+pub const fn late_ms_max(sizes: Sizes) -> u64 {
+    sizes.renewals_ms_max
 }

@@ -11,7 +11,7 @@ pub enum Entry {
     Renewed(Permit, Instant),
     Ended(Permit, Instant),
     Refunded(Permit, Instant),
-    Breaker(Key, Option<Breaker>),
+    Breaker(Key, Option<Box<Breaker>>),
 }
 
 /// What was written down.
@@ -57,20 +57,22 @@ impl Store {
             .values()
             .for_each(|budget| engine.restore_budget(budget));
         for lease in &self.leases {
-            engine.restore_lease(lease.clone());
+            engine.restore_lease(lease);
         }
         for lease in &self.overdue {
             engine.restore_overdue(lease.clone());
         }
         for entry in &self.journal {
             match entry {
-                Entry::Granted(lease) => engine.restore_lease(lease.clone()),
+                Entry::Granted(lease) => engine.restore_lease(lease),
                 Entry::Renewed(permit, expires_at) => {
                     engine.restore_renewal(*permit, *expires_at);
                 }
                 Entry::Ended(permit, at) => drop(engine.complete(*at, *permit)),
                 Entry::Refunded(permit, at) => drop(engine.refund(*at, *permit)),
-                Entry::Breaker(key, breaker) => engine.restore_breaker(key, breaker.clone()),
+                Entry::Breaker(key, breaker) => {
+                    engine.restore_breaker(key, breaker.as_deref().cloned())
+                }
             }
         }
         engine.restored(Permit(self.next_permit));

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use spillway::{Answer, Call, Lane, Permit, Status};
+use spillway::{Answer, Call, Lane, Permit};
 
-use super::{Invariant, open_bugs, require};
+use super::{Invariant, require};
 use crate::seen::{Scene, Seen};
 
 /// Looks at the end.
@@ -18,9 +18,6 @@ impl Invariant for NothingLeft {
 
     fn see(&mut self, seen: &Seen<'_>, scene: &mut Scene<'_>) -> Result<(), String> {
         if !matches!(seen, Seen::Quiet) {
-            return Ok(());
-        }
-        if open_bugs::RECOVERS_NEVER && recovering(scene) {
             return Ok(());
         }
         let records = scene.driver.records(scene.now);
@@ -36,14 +33,6 @@ impl Invariant for NothingLeft {
             .iter()
             .try_for_each(|call| full_rate(call, scene))
     }
-}
-
-fn recovering(scene: &mut Scene<'_>) -> bool {
-    let keys: Vec<_> = scene.driver.records(scene.now);
-    keys.iter().any(|record| {
-        let view = scene.driver.budget_view(scene.now, &record.key);
-        view.is_some_and(|view| view.breaker.status == Status::Recovering)
-    })
 }
 
 /// One call of each user that took part, in each lane.

@@ -33,7 +33,7 @@ impl Invariant for OnlyForAReason {
             Seen::Asked { call, answer, .. } => match answer {
                 Answer::Granted(_) => Ok(()),
                 Answer::Refused(Refusal::Impossible { .. }) => impossible(call, scene),
-                Answer::Refused(Refusal::Capacity { users_max }) => capacity(*users_max, scene),
+                Answer::Refused(Refusal::Capacity { .. }) => capacity(scene),
                 _ => self.judge(call, scene),
             },
             _ => Ok(()),
@@ -73,7 +73,8 @@ fn impossible(call: &Call, scene: &Scene<'_>) -> Result<(), String> {
 }
 
 /// As many users hold something, by what operators see, or wait.
-fn capacity(users_max: usize, scene: &mut Scene<'_>) -> Result<(), String> {
+fn capacity(scene: &mut Scene<'_>) -> Result<(), String> {
+    let users_max = scene.script.sizes.users_max;
     let waiting = scene.waiting.values();
     let mut users: BTreeSet<Key> = waiting.map(|it| Key::of(&it.call, Scope::User)).collect();
     for workload in 0..scene.script.policies.len() {

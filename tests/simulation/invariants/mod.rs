@@ -43,7 +43,7 @@ pub fn all(script: &Script) -> Vec<Box<dyn Invariant>> {
         Box::new(breakers::OpenMeansShut::default()),
         Box::new(probes::OneProbe::default()),
         Box::new(openings::OpensForAReason::default()),
-        Box::new(overtaking::NobodyOvertakes::default()),
+        Box::new(overtaking::NobodyOvertakes),
         Box::new(lanes::BackgroundsTurn::default()),
         Box::new(service::Served::new(script)),
         Box::new(budgets::NothingLeft),

@@ -1,21 +1,14 @@
 //! A newcomer never overtakes an admissible waiter of its lane or a better one, nor one of
 //! its own user, nor one that keeps its turn until the app's room suffices.
 
-use std::collections::BTreeSet;
+use spillway::{Answer, Call, Scope, Status, Ticket};
 
-use spillway::{Answer, Call, Lane, Scope, Status, Ticket};
-
-use super::{Invariant, open_bugs, require};
+use super::{Invariant, require};
 use crate::adapter::{Fork, keys};
 use crate::seen::{Scene, Seen, Waiting};
 
 /// Judges each call that goes at once.
-#[derive(Default)]
-pub struct NobodyOvertakes {
-    /// Foreground calls that were in their turn from the beginning: only the app's layers
-    /// blocked them.
-    joined: BTreeSet<Ticket>,
-}
+pub struct NobodyOvertakes;
 
 impl Invariant for NobodyOvertakes {
     fn name(&self) -> &'static str {
@@ -23,51 +16,37 @@ impl Invariant for NobodyOvertakes {
     }
 
     fn see(&mut self, seen: &Seen<'_>, scene: &mut Scene<'_>) -> Result<(), String> {
-        let Seen::Asked {
-            call,
-            answer,
-            before,
-            ..
-        } = seen
-        else {
-            return Ok(());
-        };
-        match answer {
-            Answer::Granted(_) => self.judge(call, before, scene),
-            Answer::Parked(ticket) => {
-                if call.lane == Lane::Foreground && keeps_turn(scene, *ticket) {
-                    self.joined.insert(*ticket);
-                }
-                Ok(())
-            }
-            Answer::Refused(_) => Ok(()),
+        match seen {
+            Seen::Asked {
+                call,
+                answer: Answer::Granted(_),
+                before,
+                ..
+            } => judge(call, before, scene),
+            _ => Ok(()),
         }
     }
 }
 
-impl NobodyOvertakes {
-    fn judge(&self, call: &Call, before: &Fork, scene: &mut Scene<'_>) -> Result<(), String> {
-        for (ticket, waiting) in scene.waiting {
-            let other = &waiting.call;
-            let same_queue = (other.workload, &other.app) == (call.workload, &call.app);
-            // Turns may have come to it in the same instant, before the newcomer.
-            if !same_queue || other.lane > call.lane || settled_too(scene, *ticket) {
-                continue;
-            }
-            let excused = open_bugs::OWN_BACKGROUND && other.lane != call.lane;
-            require(user(other) != user(call) || excused, || {
-                format!("{call:?} goes before {waiting:?} of the same user")
-            })?;
-            require(!fits_alone(scene, before, *ticket, waiting), || {
-                format!("{call:?} goes before {waiting:?}, which fits")
-            })?;
-            let excused = open_bugs::JOINS_LATE && !self.joined.contains(ticket);
-            require(excused || !keeps_turn(scene, *ticket), || {
-                format!("{call:?} goes before {waiting:?}, which waits for the app's room")
-            })?;
+fn judge(call: &Call, before: &Fork, scene: &mut Scene<'_>) -> Result<(), String> {
+    for (ticket, waiting) in scene.waiting {
+        let other = &waiting.call;
+        let same_queue = (other.workload, &other.app) == (call.workload, &call.app);
+        // Turns may have come to it in the same instant, before the newcomer.
+        if !same_queue || other.lane > call.lane || settled_too(scene, *ticket) {
+            continue;
         }
-        Ok(())
+        require(user(other) != user(call), || {
+            format!("{call:?} goes before {waiting:?} of the same user")
+        })?;
+        require(!fits_alone(scene, before, *ticket, waiting), || {
+            format!("{call:?} goes before {waiting:?}, which fits")
+        })?;
+        require(!keeps_turn(scene, *ticket), || {
+            format!("{call:?} goes before {waiting:?}, which waits for the app's room")
+        })?;
     }
+    Ok(())
 }
 
 /// Would it go now if only its tenant's calls waited? Whoever waits was passed over by the

@@ -108,6 +108,8 @@ impl NoLostPermit {
         };
         if let Ok(renewed_until) = outcome {
             *until = renewed_until;
+            let probe = scene.driver.lease(permit).is_some_and(|lease| lease.probe);
+            require(!probe, || format!("{permit} is a probe and was renewed"))?;
             let last = granted_at.plus_ms(sizes.renewals_ms_max + sizes.lease_ms);
             return require(renewed_until <= last, || {
                 format!("{permit} of {granted_at:?} is renewed until {renewed_until:?}")

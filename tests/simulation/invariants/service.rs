@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use spillway::{Answer, Call, Instant, Lane, Policy, Scope};
+use spillway::{Answer, Call, Instant, Lane, Policy};
 
-use super::{Invariant, open_bugs, require};
+use super::{Invariant, require};
 use crate::referee::{bucket_ms, span_ms};
 use crate::script::{Asking, Caller, Ending, Fault, Script};
 use crate::seen::{Scene, Seen, Waiting};
@@ -54,7 +54,7 @@ impl Served {
     }
 
     fn returns(&mut self, call: &Call, served: bool, scene: &Scene<'_>) -> Result<(), String> {
-        let (who, policy) = (who(call), &scene.script.policies[call.workload]);
+        let who = who(call);
         if served {
             self.in_vain.remove(&who);
             return Ok(());
@@ -63,9 +63,7 @@ impl Served {
         *times += 1;
         let bound_ms = self.turn_ms[call.workload] * rounds(call, scene.script);
         let waited_ms = scene.now.ms_since(*since);
-        let shares = policy.has(Scope::App) || policy.has(Scope::Tenant);
-        let excused = shares && open_bugs::TOLD_TOO_EARLY;
-        require(excused || waited_ms <= bound_ms, || {
+        require(waited_ms <= bound_ms, || {
             format!("came as told {times} times in {waited_ms} ms, {bound_ms} are enough: {call:?}")
         })
     }

@@ -127,7 +127,9 @@ impl World<'_> {
                     && user.is_none_or(|user| call.user == format!("user{user}"))
                     && hit(&mut prng, permille) =>
                 {
-                    let signal = answers::throttled(unix_ms, retry_after, form);
+                    // Those that come together are told different waits.
+                    let wait = retry_after.map(|wait| prng.small(1, wait));
+                    let signal = answers::throttled(unix_ms, wait, form);
                     answered = Answered::Says(signal);
                 }
                 What::Outage { status, permille } if hit(&mut prng, permille) => {
