@@ -1,6 +1,9 @@
 //! Leases: what was granted and has not ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use crate::call::{Call, Lane, Permit};
 use crate::time::Instant;
@@ -8,6 +11,9 @@ use crate::tree::Place;
 
 /// The most expired leases that are remembered; the oldest are forgotten first.
 const EXPIRED_MAX: usize = 100_000;
+
+/// So many expiries of ended leases are kept at least, before all are looked through.
+const SLACK: usize = 1_024;
 
 /// A granted call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +54,10 @@ pub(crate) struct Held {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Leases {
-    held: BTreeMap<Permit, Held>,
-    expiries: BTreeSet<(Instant, Permit)>,
+    held: HashMap<Permit, Held, FixedState>,
+    /// Sorted. All leases last equally long, so that nearly every one comes last; those of
+    /// leases that have ended or were renewed are dropped when they come first.
+    expiries: VecDeque<(Instant, Permit)>,
     expired: BTreeMap<Permit, Lease>,
     forgotten_at: BTreeSet<(Instant, Permit)>,
     /// How long after its expiry a lease can still be completed, which lands its weight again:
@@ -60,22 +68,30 @@ pub(crate) struct Leases {
 impl Leases {
     pub(crate) fn new(kept_ms: u64) -> Self {
         Self {
-            held: BTreeMap::new(),
-            expiries: BTreeSet::new(),
+            // Nobody chooses the numbers, so the seed does not matter.
+            held: HashMap::with_hasher(FixedState::default()),
+            expiries: VecDeque::new(),
             expired: BTreeMap::new(),
             forgotten_at: BTreeSet::new(),
             kept_ms,
         }
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, held: Held) {
-        self.expiries.insert((held.expires_at, held.permit));
+        let entry = (held.expires_at, held.permit);
+        if self.expiries.back().is_none_or(|last| *last < entry) {
+            self.expiries.push_back(entry);
+        } else if let Err(position) = self.expiries.binary_search(&entry) {
+            self.expiries.insert(position, entry);
+        }
         self.held.insert(held.permit, held);
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, permit: Permit) -> Option<Held> {
         let held = self.held.remove(&permit)?;
-        self.expiries.remove(&(held.expires_at, permit));
+        self.drop_ended();
         Some(held)
     }
 
@@ -90,22 +106,46 @@ impl Leases {
 
     /// In the order in which they were granted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.held.values()
+        let mut held: Vec<_> = self.held.values().collect();
+        held.sort_unstable_by_key(|held| held.permit);
+        held.into_iter()
     }
 
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        self.expiries.first().map(|(at, _)| *at)
+        self.expiries.front().map(|(at, _)| *at)
     }
 
     /// The next lease that expired by `now`.
     #[inline]
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<Held> {
         self.forget(now);
-        let (at, permit) = *self.expiries.first()?;
+        let (at, permit) = *self.expiries.front()?;
         if at > now {
             return None;
         }
         self.remove(permit)
+    }
+
+    /// Keeps the first expiry one of a lease that is held, and the list at most twice as long
+    /// as there are leases.
+    #[inline]
+    fn drop_ended(&mut self) {
+        while let Some(first) = self.expiries.front()
+            && !self.expires(first)
+        {
+            self.expiries.pop_front();
+        }
+        if self.expiries.len() > 2 * self.held.len() + SLACK {
+            let mut expiries = std::mem::take(&mut self.expiries);
+            expiries.retain(|entry| self.expires(entry));
+            self.expiries = expiries;
+        }
+    }
+
+    fn expires(&self, (at, permit): &(Instant, Permit)) -> bool {
+        self.held
+            .get(permit)
+            .is_some_and(|held| held.expires_at == *at)
     }
 
     /// A lease that has expired, to be completed late.

@@ -9,6 +9,9 @@ use crate::shape::Shape;
 /// How many of the last holds the estimate for running calls is drawn from.
 const HOLDS_KEPT: usize = 63;
 
+/// The median is found anew after so many more.
+const SORTED_EACH: usize = 16;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) policy: Policy,
@@ -20,7 +23,11 @@ pub(crate) struct Workload {
 
 /// How long the last calls ran, in milliseconds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Holds(VecDeque<u64>);
+pub(crate) struct Holds {
+    last: VecDeque<u64>,
+    remembered: usize,
+    median_ms: u64,
+}
 
 impl Workload {
     pub(crate) fn new(policy: Policy) -> Self {
@@ -42,19 +49,21 @@ impl Workload {
 impl Holds {
     /// A call has run for so long.
     pub(crate) fn remember(&mut self, ms: u64) {
-        if self.0.len() == HOLDS_KEPT {
-            self.0.pop_front();
+        if self.last.len() == HOLDS_KEPT {
+            self.last.pop_front();
         }
-        self.0.push_back(ms);
+        self.last.push_back(ms);
+        self.remembered = self.remembered.wrapping_add(1);
+        // It changes little from one call to the next, and sorting costs as much as a grant.
+        if self.last.len() < 2 * SORTED_EACH || self.remembered.is_multiple_of(SORTED_EACH) {
+            let mut sorted: Vec<u64> = self.last.iter().copied().collect();
+            let middle = sorted.len() / 2;
+            self.median_ms = *sorted.select_nth_unstable(middle).1;
+        }
     }
 
     /// How long calls usually run; 0 before the first has ended.
-    pub(crate) fn median_ms(&self) -> u64 {
-        let mut holds: Vec<u64> = self.0.iter().copied().collect();
-        if holds.is_empty() {
-            return 0;
-        }
-        let middle = holds.len() / 2;
-        *holds.select_nth_unstable(middle).1
+    pub(crate) const fn median_ms(&self) -> u64 {
+        self.median_ms
     }
 }

@@ -59,6 +59,7 @@ impl World {
             probe_ms: 30_000,
             background_turn: 20,
             global: None,
+            told_ms_max: u64::MAX,
             hash_seed: 0x5eed,
         };
         Self {
@@ -82,27 +83,17 @@ impl World {
         }
     }
 
-    /// Uses up whatever is left of the narrowest limit, half a second apart.
-    pub fn fill(&mut self, call: &Call) {
-        for n in 0.. {
-            let now = self.now.plus_ms(n * 400 / 1_000);
-            match self.engine.ask(now, call, now) {
-                Answer::Granted(grant) => {
-                    self.engine.complete(now, grant.permit);
-                }
-                _ => break,
+    /// Uses up every user's hour and, at last, its minute; half a second between two calls of
+    /// the same user.
+    pub fn fill_hours(&mut self, calls: &[Call]) {
+        for portion in [120, 120, 40, 120] {
+            self.now = self.now.plus_ms(61_000);
+            for _ in 0..portion {
+                self.now = self.now.plus_ms(500);
+                calls
+                    .iter()
+                    .for_each(|call| self.grant_and_complete(call, 0));
             }
         }
-    }
-
-    /// Uses up every user's hour, a minute's worth at a time.
-    pub fn fill_hours(&mut self, calls: &[Call]) {
-        for _ in 0..4 {
-            calls.iter().for_each(|call| self.fill(call));
-            self.now = self.now.plus_ms(61_000);
-        }
-        // The last 40 of 400, and the minute.
-        self.now = self.now.plus_ms(1);
-        calls.iter().for_each(|call| self.fill(call));
     }
 }
