@@ -142,13 +142,18 @@ impl Breaker {
         running: u64,
         probe_ms: u64,
     ) -> Option<Refusing> {
-        if let Some(Forced { open, until, .. }) = self.forced {
-            return open.then_some(Refusing {
+        let forced = match self.forced {
+            // Whatever was learnt may last longer than the operator's word.
+            Some(Forced {
+                open: true, until, ..
+            }) => Some(Refusing {
                 at: until,
                 exact: true,
                 soft: false,
-            });
-        }
+            }),
+            Some(_) => return None,
+            None => None,
+        };
         let gates =
             [&self.throttle, &self.outage].map(|record| record.gate(now, running, probe_ms));
         let waits = gates.into_iter().filter_map(|gate| match gate {
@@ -165,7 +170,7 @@ impl Breaker {
             exact: true,
             soft: true,
         });
-        waits.chain(soft).reduce(|a, b| {
+        forced.into_iter().chain(waits).chain(soft).reduce(|a, b| {
             let late = if b.at > a.at { b } else { a };
             Refusing {
                 exact: a.exact && b.exact,
@@ -296,7 +301,8 @@ impl Breaker {
         })
     }
 
-    fn learnt_view(&self) -> View {
+    /// The same without what an operator forced.
+    pub(crate) fn learnt_view(&self) -> View {
         let outage = View {
             reason: Some(Reason::Outage),
             ..View::of(&self.outage)

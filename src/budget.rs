@@ -35,9 +35,14 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) const fn add(&mut self, other: Self) {
         self.calls.add(other.calls);
         self.weight.add(other.weight);
+    }
+
+    pub(crate) const fn take(&mut self, other: Self) {
+        self.calls.take(other.calls);
+        self.weight.take(other.weight);
     }
 }
 
@@ -133,11 +138,10 @@ impl Sight<'_> {
         let short = self.shape.limits.iter().filter_map(|limit| {
             let behind = self.short_of(limit, cost, ahead)?;
             let alone = self.short_of(limit, cost, Ahead::default());
-            let latest = alone
-                .map_or(self.now, |alone| alone.at)
-                .plus_ms(self.span_ms(limit));
+            let alone = alone.map_or(self.now, |alone| alone.at);
+            let latest = alone.plus_ms(self.span_ms(limit));
             Some(Shortage {
-                at: behind.at.min(latest),
+                at: behind.at.max(alone).min(latest),
                 exact: false,
                 ..behind
             })

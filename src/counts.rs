@@ -38,6 +38,14 @@ impl Counts {
         self.views.iter().all(|view| view.weight.total() == 0)
     }
 
+    /// From when on nothing counts any more, told without reading the logs.
+    pub(crate) fn over_at(&self, shape: &ScopeShape) -> Instant {
+        let views = self.views.iter().zip(&shape.views);
+        let counting = views.filter(|(view, _)| view.weight.total() > 0);
+        let over = counting.map(|(_, spec)| self.logs[spec.log].last().plus_ms(spec.span_ms));
+        over.max().unwrap_or_default()
+    }
+
     /// Whether nothing can count at `now`, told without reading the logs.
     pub(crate) fn is_over(&self, shape: &ScopeShape, now: Instant) -> bool {
         let mut views = self.views.iter().zip(&shape.views);

@@ -143,7 +143,7 @@ impl Engine {
     #[inline]
     fn end(&mut self, held: &Held, at: Instant, landed: u32) {
         for leaf in [Some(held.user), held.global].into_iter().flatten() {
-            let mut next = Some(leaf);
+            let (mut next, mut over_at) = (Some(leaf), at);
             while let Some(place) = next {
                 let Some(node) = self.tree.get_mut(place) else {
                     break;
@@ -167,6 +167,9 @@ impl Engine {
                     held.weight,
                     if spared { 0 } else { landed },
                 );
+                if place == leaf {
+                    over_at = node.counts.over_at(shape);
+                }
                 let has_breaker = node.breaker().is_some();
                 self.tree.mark(place);
                 if has_breaker {
@@ -174,7 +177,7 @@ impl Engine {
                         .tell(place, |breaker| breaker.ended(at, held.permit));
                 }
             }
-            self.tree.let_go(leaf);
+            self.tree.let_go_counting(leaf, over_at);
         }
         self.stir(held.user);
     }

@@ -32,6 +32,9 @@ pub struct Settings {
     /// The workload whose limits are the upstream's own: every call is charged to them beside
     /// those of its workload.
     pub global: Option<usize>,
+    /// The longest wait that the driver tells callers of, however long it really is: they come
+    /// back then, so that their places in line end then.
+    pub told_ms_max: u64,
     /// Any number, best a random one: it makes look-ups by names that others choose
     /// predictable to nobody, and never affects a decision.
     pub hash_seed: u64,
@@ -106,6 +109,7 @@ impl Engine {
     /// A refusal charges nothing and creates no key.
     pub fn ask(&mut self, now: Instant, call: &Call, deadline: Instant) -> Answer {
         let now = self.advance(now);
+        self.tree.sweep(&self.workloads, now);
         if let Err(refusal) = self.possible(call) {
             return Answer::Refused(refusal);
         }
@@ -125,6 +129,9 @@ impl Engine {
             };
         }
         if deadline > now && self.may_fit_by(&charges, call, deadline) {
+            if let Err(refusal) = self.make_room(call, &mut stand) {
+                return Answer::Refused(refusal);
+            }
             if !self.queue_has_room(&stand) {
                 let busy = self.refuse(&stand, &charges, call, queued.flatten());
                 return Answer::Refused(Refusal::Busy(Busy {
@@ -133,10 +140,7 @@ impl Engine {
                     ..busy
                 }));
             }
-            return match self.make_room(call, &mut stand) {
-                Ok(()) => Answer::Parked(self.park(&stand, call, deadline)),
-                Err(refusal) => Answer::Refused(refusal),
-            };
+            return Answer::Parked(self.park(&stand, call, deadline));
         }
         let busy = self.refuse(&stand, &charges, call, queued.flatten());
         Answer::Refused(Refusal::Busy(busy))
@@ -152,6 +156,7 @@ impl Engine {
     /// and after every end; then [`take_settled`](Self::take_settled) has the outcomes.
     pub fn settle(&mut self, now: Instant) {
         let now = self.advance(now);
+        self.tree.sweep(&self.workloads, now);
         if self.queues.is_empty() {
             return;
         }
@@ -195,7 +200,6 @@ impl Engine {
             self.expire(&held);
         }
         self.now = self.now.max(now);
-        self.tree.sweep(&self.workloads, self.now);
         self.pauses.advance(self.now);
         self.full_at.take_if(|at| {
             let spans = self

@@ -36,7 +36,7 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default)]
 struct Rare {
     /// What the upstream said of it; none where it has nothing to say.
-    breaker: Option<Breaker>,
+    breaker: Option<Box<Breaker>>,
     /// Who was refused and told to return.
     places: Places,
     /// Running calls that nobody will end but their expiry, the next to expire first.
@@ -80,11 +80,22 @@ impl Node {
         self.rare.is_none()
     }
 
-    /// Whether something counts, runs, stands in line or was said of it, as of the last advance.
+    /// Before when it cannot become idle unless something is taken back. What its breaker says
+    /// may end any time.
+    pub(crate) fn idle_not_before(&self, shape: &ScopeShape) -> Option<Instant> {
+        let over_at = self.counts.over_at(shape);
+        (self.holds == 0).then_some(if self.breaker().is_some() {
+            Instant(0)
+        } else {
+            over_at
+        })
+    }
+
+    /// Whether something counts, runs or was said of it, as of the last advance.
     pub(crate) fn is_charged(&self) -> bool {
         self.running.calls.foreground > 0
             || self.running.calls.background > 0
-            || self.rare.is_some()
+            || self.breaker().is_some()
             || !self.counts.is_empty()
     }
 
@@ -149,13 +160,13 @@ impl Node {
     /// What the upstream said of it.
     #[inline]
     pub(crate) fn breaker(&self) -> Option<&Breaker> {
-        self.rare.as_ref()?.breaker.as_ref()
+        self.rare.as_ref()?.breaker.as_deref()
     }
 
     /// Takes over what was written down.
     pub(crate) fn restore_breaker(&mut self, breaker: Option<Breaker>) {
         if breaker.is_some() || self.rare.is_some() {
-            self.rare.get_or_insert_default().breaker = breaker;
+            self.rare.get_or_insert_default().breaker = breaker.map(Box::new);
         }
     }
 
@@ -177,6 +188,14 @@ impl Node {
     /// The same, to add to.
     pub(crate) fn places_mut(&mut self) -> &mut Places {
         &mut self.rare.get_or_insert_default().places
+    }
+
+    /// Who stands in line of a budget in which nothing counts needs it least.
+    pub(crate) fn forget_line_if_alone(&mut self, shape: &ScopeShape, now: Instant) {
+        if self.holds == 0 && self.counts.is_over(shape, now) {
+            self.rare
+                .take_if(|rare| rare.breaker.is_none() && rare.lingering.is_empty());
+        }
     }
 
     /// This user was let go; in its own budget it is not known which of its calls that was.

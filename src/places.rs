@@ -5,7 +5,7 @@
 //! reserve nothing: whoever comes is judged by the counts alone. They expire at their
 //! instant, are bounded, and never add more than one window.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 
 use smallvec::SmallVec;
 
@@ -23,30 +23,40 @@ const PLACES_MAX: usize = 1_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// In the order in which they were first refused.
-    line: BTreeMap<u64, Place>,
-    /// When each ends.
-    due: BTreeSet<(Instant, u64)>,
+    line: VecDeque<Place>,
     /// In a budget that several share: each tenant's users. One who comes as told and is
     /// refused again keeps its order, else those who came meanwhile would starve it.
     of: BTreeMap<Box<str>, BTreeMap<Box<str>, u64>>,
     sum: Ahead,
     next: u64,
+    /// No place ends before.
+    ends_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
+    order: u64,
     until: Instant,
-    cost: Ahead,
+    weight: u32,
+    lane: Lane,
 }
 
 impl Places {
     /// Lets go whose instant has come.
     pub(crate) fn advance(&mut self, now: Instant) {
-        while let Some((until, order)) = self.due.first().copied()
-            && until <= now
-        {
-            self.end(order);
+        if self.line.is_empty() || self.ends_at > now {
+            return;
         }
+        let sum = &mut self.sum;
+        self.line.retain(|place| {
+            let stays = place.until > now;
+            if !stays {
+                sum.take(place.cost());
+            }
+            stays
+        });
+        let ends = self.line.iter().map(|place| place.until);
+        self.ends_at = ends.min().unwrap_or_default();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -65,9 +75,8 @@ impl Places {
             return self.sum;
         };
         let mut ahead = Ahead::default();
-        self.line
-            .range(..own)
-            .for_each(|(_, place)| ahead.add(place.cost));
+        let before = self.line.iter().take_while(|place| place.order < own);
+        before.for_each(|place| ahead.add(place.cost()));
         ahead
     }
 
@@ -85,13 +94,20 @@ impl Places {
         }
         let order = known.unwrap_or(self.next);
         self.next = self.next.max(order + 1);
-        let cost = Ahead {
-            calls: alone(call.lane, 1),
-            weight: alone(call.lane, u64::from(call.weight)),
+        let place = Place {
+            order,
+            until,
+            weight: call.weight,
+            lane: call.lane,
         };
-        self.sum.add(cost);
-        self.line.insert(order, Place { until, cost });
-        self.due.insert((until, order));
+        self.ends_at = if self.line.is_empty() {
+            until
+        } else {
+            self.ends_at.min(until)
+        };
+        self.sum.add(place.cost());
+        let position = self.line.partition_point(|other| other.order < order);
+        self.line.insert(position, place);
         if shared && known.is_none() {
             self.remember(call, order);
         }
@@ -112,10 +128,10 @@ impl Places {
     }
 
     fn end(&mut self, order: u64) {
-        if let Some(Place { until, cost }) = self.line.remove(&order) {
-            self.due.remove(&(until, order));
-            self.sum.calls.take(cost.calls);
-            self.sum.weight.take(cost.weight);
+        if let Ok(position) = self.line.binary_search_by_key(&order, |place| place.order)
+            && let Some(place) = self.line.remove(position)
+        {
+            self.sum.take(place.cost());
         }
     }
 
@@ -123,7 +139,10 @@ impl Places {
         // Some are of places that ended; there are never twice as many.
         if self.of.values().map(BTreeMap::len).sum::<usize>() >= 2 * PLACES_MAX {
             let line = &self.line;
-            let stands = |order: &u64| line.contains_key(order);
+            let stands = |order: &u64| {
+                line.binary_search_by_key(order, |place| place.order)
+                    .is_ok()
+            };
             self.of
                 .values_mut()
                 .for_each(|users| users.retain(|_, order| stands(order)));
@@ -131,6 +150,15 @@ impl Places {
         }
         let users = self.of.entry(call.tenant.as_str().into()).or_default();
         users.insert(call.user.as_str().into(), order);
+    }
+}
+
+impl Place {
+    fn cost(&self) -> Ahead {
+        Ahead {
+            calls: alone(self.lane, 1),
+            weight: alone(self.lane, u64::from(self.weight)),
+        }
     }
 }
 
@@ -196,9 +224,10 @@ impl Engine {
                 blocked_by: BlockedBy::Queue,
             };
         };
+        let until = told.at.min(self.now.plus_ms(self.settings.told_ms_max));
         for charge in lines {
             if let Some(node) = charge.place.and_then(|place| self.tree.get_mut(place)) {
-                node.places_mut().take(charge.scope, call, told.at);
+                node.places_mut().take(charge.scope, call, until);
             }
         }
         Busy {

@@ -262,7 +262,7 @@ impl Answer {
 
     fn trip(&self, engine: &mut Engine, scope: Scope) -> Option<Trip> {
         let (_, place) = self.budgets.iter().find(|(of, _)| *of == scope)?;
-        let view = engine.tree.get(*place)?.breaker()?.view();
+        let view = engine.tree.get(*place)?.breaker()?.learnt_view();
         Some(Trip {
             key: engine.tree.key(*place)?.to_key(),
             reason: view.reason?,

@@ -49,6 +49,8 @@ pub(crate) struct Tree {
     /// Seeded by the driver, so that nobody can choose names that make look-ups slow.
     hasher: FixedState,
     users: usize,
+    /// Looked at all at this instant or before, no user goes by itself sooner.
+    full_until: Option<Instant>,
     swept: usize,
     /// What changed since it was last recorded.
     changed: Vec<Place>,
@@ -80,6 +82,7 @@ impl Tree {
             index: HashTable::new(),
             hasher: FixedState::with_seed(hash_seed),
             users: 0,
+            full_until: None,
             swept: 0,
             changed: Vec::new(),
             told: BTreeSet::new(),
@@ -94,6 +97,7 @@ impl Tree {
 
     /// A policy changed, and perhaps whether it limits users.
     pub(crate) fn recount_users(&mut self, workloads: &[Workload]) {
+        self.full_until = None;
         let users = self.nodes().filter(|(_, node)| {
             let shape = &workloads[usize::from(node.workload)].shape;
             node.scope == Scope::User && shape.has(Scope::User)
@@ -216,7 +220,18 @@ impl Tree {
     pub(crate) fn let_go(&mut self, place: Place) {
         if let Some(node) = self.get_mut(place) {
             node.holds = node.holds.saturating_sub(1);
+            if node.holds == 0 {
+                self.full_until = None;
+            }
         }
+    }
+
+    /// The same where its counts are over then at the earliest.
+    #[inline]
+    pub(crate) fn let_go_counting(&mut self, place: Place, until: Instant) {
+        let full_until = self.full_until.map(|at| at.min(until));
+        self.let_go(place);
+        self.full_until = full_until;
     }
 
     /// Has to be recorded.
@@ -306,15 +321,31 @@ impl Tree {
         }
     }
 
-    /// Drops all idle keys: users before tenants before apps, since those above are needed.
+    /// Makes room: drops all keys that count nothing, also those of users who only stand in
+    /// line; users before tenants before apps, since those above are needed.
     pub(crate) fn sweep_all(&mut self, workloads: &[Workload], now: Instant) {
+        // A flood of new users must not cost a look at all others each.
+        if self.full_until.is_some_and(|until| now < until) {
+            return;
+        }
         for scope in Scope::ALL {
             let of_scope = self.nodes().filter(|(_, node)| node.scope == scope);
             let places: Vec<_> = of_scope.map(|(place, _)| place).collect();
-            places
-                .into_iter()
-                .for_each(|place| self.drop_if_idle(place, workloads, now));
+            for place in places {
+                if let Some(node) = self.get_mut(place) {
+                    let shape = &workloads[usize::from(node.workload)].shape;
+                    node.forget_line_if_alone(shape.at(node.scope), now);
+                }
+                self.drop_if_idle(place, workloads, now);
+            }
         }
+        let users = self.nodes().filter(|(_, node)| node.scope == Scope::User);
+        let idle = users.filter_map(|(_, node)| {
+            let shape = &workloads[usize::from(node.workload)].shape;
+            node.idle_not_before(shape.at(Scope::User))
+        });
+        let until = idle.min().unwrap_or(Instant(u64::MAX));
+        self.full_until = Some(until.max(now.plus_ms(1)));
     }
 
     /// Drops a key that counts nothing and that nothing needs.

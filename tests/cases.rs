@@ -23,6 +23,7 @@ fn engine(policy: Policy) -> Engine {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 7,
     };
     Engine::new(settings, vec![policy], START)

@@ -31,6 +31,7 @@ fn engine(layers: &[(Scope, Dimension, u32)]) -> Engine {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 7,
     };
     let layers = layers

@@ -25,6 +25,7 @@ const SETTINGS: Settings = Settings {
     probe_ms: 30_000,
     background_turn: 20,
     global: Some(1),
+    told_ms_max: u64::MAX,
     hash_seed: 7,
 };
 

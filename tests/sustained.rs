@@ -25,6 +25,7 @@ fn use_permille(window_ms: u64, limit: u32, latency_ms: u64) -> u64 {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 7,
     };
     let start = Instant(1_000_000);

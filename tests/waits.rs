@@ -26,6 +26,7 @@ fn engine(scope: Scope, limit: u32) -> Engine {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 7,
     };
     let layer = Layer::new(scope, MINUTE, limit).expect("legal");
@@ -143,6 +144,7 @@ fn where_only_expiries_free_a_slot_the_wait_is_theirs() {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 7,
     };
     let layer = Layer::new(Scope::User, Dimension::Concurrency, 5).expect("legal");

@@ -182,6 +182,7 @@ fn engine() -> Engine {
         probe_ms: 30_000,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed: 0x5eed,
     };
     Engine::new(settings, vec![policy], Instant(0))

@@ -50,6 +50,7 @@ const SETTINGS: Settings = Settings {
     probe_ms: LEASE_MS,
     background_turn: 20,
     global: None,
+    told_ms_max: u64::MAX,
     hash_seed: 7,
 };
 

@@ -4,9 +4,10 @@ use std::{
     io,
     path::Path,
     sync::{Arc, Mutex, atomic::AtomicBool},
+    time::Duration,
 };
 
-use spillway::{Engine, Instant, Policy, Settings};
+use spillway::{Engine, Instant, Policy, Settings, preset::Vendor};
 use tokio::task::JoinHandle;
 
 use super::core::Core;
@@ -27,6 +28,10 @@ const WAITERS_MAX: usize = 10_000;
 
 /// Of this many turns one is the background's where both lanes have calls that could go (engine.md, Parking and turns).
 const BACKGROUND_TURN: u32 = 20;
+
+/// The longest wait that any caller is told: no vendor's SDKs obey a longer one. Callers of the
+/// permit API are told the whole of it, but lose their place in line after this long.
+const TOLD_MAX: Duration = Duration::from_secs(Vendor::Graph.retry_after_s_max() as u64);
 
 /// What to do where a database has served and its counters are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -352,6 +357,7 @@ fn engines(read: &Read, shards: usize, config: &Config, clock: &Clock) -> Vec<En
             renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
             probe_ms: clock.engine_ms(Permit::PROBE),
             background_turn: BACKGROUND_TURN,
+            told_ms_max: clock.engine_ms(TOLD_MAX),
             global: read.upstream.global_at(),
             hash_seed: rand::random(),
         };

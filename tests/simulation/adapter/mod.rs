@@ -231,20 +231,6 @@ pub struct Counts {
     pub next_permit: Permit,
 }
 
-impl Counts {
-    /// Drops what is seen of budgets that hold neither counts nor leases.
-    pub fn drop_empty(&mut self) {
-        let records = self.records.iter().map(|record| record.key.clone());
-        let of_lease = |lease: &Lease| Scope::ALL.map(|scope| Key::of(&lease.call, scope));
-        let leases = self.leases.iter().flat_map(of_lease);
-        let kept: Vec<Key> = records.chain(leases).collect();
-        for (shared, users) in &mut self.views {
-            shared.retain(|view| kept.contains(&view.key));
-            users.retain(|view| kept.contains(&view.key));
-        }
-    }
-}
-
 fn engine(sizes: Sizes, policies: Vec<Policy>, now: Instant, hash_seed: u64) -> Engine {
     let settings = Settings {
         users_max: sizes.users_max,
@@ -254,6 +240,7 @@ fn engine(sizes: Sizes, policies: Vec<Policy>, now: Instant, hash_seed: u64) -> 
         probe_ms: sizes.probe_ms,
         background_turn: 20,
         global: None,
+        told_ms_max: u64::MAX,
         hash_seed,
     };
     Engine::new(settings, policies, now)

@@ -6,7 +6,6 @@ mod budgets;
 mod calls;
 mod justice;
 mod lanes;
-mod open_bugs;
 mod openings;
 mod overtaking;
 mod permits;

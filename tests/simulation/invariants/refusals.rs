@@ -2,7 +2,7 @@
 
 use spillway::Answer;
 
-use super::{Invariant, open_bugs, require};
+use super::{Invariant, require};
 use crate::seen::{Scene, Seen};
 
 /// Compares the engine before and after a refusal by all that can be seen of it.
@@ -28,12 +28,8 @@ impl Invariant for ChargesNothing {
             return Ok(());
         }
         let workloads = scene.script.policies.len();
-        let mut counts_before = (*before).clone().counts(scene.now, workloads);
-        let mut counts_after = scene.driver.fork().counts(scene.now, workloads);
-        if open_bugs::PLACES_SHOW {
-            counts_before.drop_empty();
-            counts_after.drop_empty();
-        }
+        let counts_before = (*before).clone().counts(scene.now, workloads);
+        let counts_after = scene.driver.fork().counts(scene.now, workloads);
         require(counts_before == counts_after, || {
             format!("{refusal:?} of {call:?} changed {counts_before:#?} to {counts_after:#?}")
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spillway::{Answer, BlockedBy, Refusal, Ticket};
 
-use super::{Invariant, open_bugs, require};
+use super::{Invariant, require};
 use crate::seen::{Scene, Seen};
 
 /// The tickets that wait.
@@ -51,7 +51,6 @@ impl Invariant for SettledOnce {
                         now < waiting.deadline
                             && busy.at <= waiting.deadline
                             && busy.blocked_by != BlockedBy::Queue
-                            && (busy.exact || !open_bugs::TOLD_TOO_EARLY)
                     }
                     _ => false,
                 };

@@ -1,10 +1,9 @@
 //! An exact announced wait, with nobody ahead, succeeds at its instant and fails a
 //! millisecond before. No announced instant lies in the past.
 
-use spillway::{Answer, Instant, Reason, Refusal};
+use spillway::{Answer, Instant, Refusal};
 
-use super::{Invariant, open_bugs, require};
-use crate::adapter::keys;
+use super::{Invariant, require};
 use crate::seen::{Scene, Seen};
 
 /// Tries each exact wait on copies of the engine.
@@ -26,14 +25,6 @@ impl Invariant for ExactWaits {
         };
         require(busy.at > scene.now, || format!("told the past: {busy:?}"))?;
         if !busy.exact || !scene.waiting.is_empty() {
-            return Ok(());
-        }
-        let mut keys = keys(&scene.script.policies, call).into_iter();
-        let forced = keys.any(|key| {
-            let view = scene.driver.budget_view(scene.now, &key);
-            view.is_some_and(|view| view.breaker.reason == Some(Reason::Forced))
-        });
-        if forced && open_bugs::FORCED_HIDES {
             return Ok(());
         }
         *scene.exact_waits += 1;
