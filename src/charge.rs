@@ -164,6 +164,9 @@ impl Engine {
     pub(crate) fn possible(&self, call: &Call) -> Result<(), Refusal> {
         for workload in self.workloads_of(call.workload) {
             let shape = &self.workloads[workload].shape;
+            if call.weight <= shape.weight_max(call.lane) {
+                continue;
+            }
             for scope in Scope::ALL {
                 let mut rates = shape
                     .at(scope)
@@ -262,7 +265,9 @@ impl Engine {
                 }
                 node.start(held.lane, held.weight);
                 let has_breaker = node.breaker().is_some();
-                self.tree.mark(place);
+                if !std::mem::replace(&mut node.changed, true) {
+                    self.tree.marked(place);
+                }
                 if has_breaker && may_probe {
                     let probe = self
                         .tree

@@ -77,12 +77,21 @@ impl Counts {
             self.views.resize(shape.views.len(), View::default());
         }
         for (index, spec) in shape.logs.iter().enumerate() {
-            let at = spec.bucket_end(at);
             let log = &mut self.logs[index];
+            // Most calls land in the bucket of the one before, which something counts.
+            if spec.is_of(at, log.last()) && log.merge(weight) {
+                continue;
+            }
+            let at = spec.bucket_end(at);
             let mut views = self.views.iter_mut().zip(&shape.views);
             if views.all(|(view, of)| of.log != index || log.is_end(view.begins)) {
                 let begin = log.clear(at);
                 of_log(&mut self.views, &shape.views, index).for_each(|view| view.begins = begin);
+            } else {
+                let (end, log) = (log.end(at), &*log);
+                of_log(&mut self.views, &shape.views, index)
+                    .filter(|view| log.is_end(view.begins))
+                    .for_each(|view| view.begins = end);
             }
             // `<=`: a restored bucket may end after a call that lands in the middle of it.
             if !(spec.is_coarse() && at <= log.last() && log.merge(weight)) {
@@ -168,7 +177,8 @@ impl Counts {
             let log = &mut counts.logs[index];
             let begins = log.clear(
                 entries
-                    .first()
+                    .iter()
+                    .find(|entry| entry.weight.total() > 0)
                     .map_or(now, |first| spec.bucket_end(first.at)),
             );
             let mut weight = PerLane::default();
@@ -207,8 +217,8 @@ impl View {
     /// True if anything was forgotten.
     fn advance(&mut self, log: &Log, span_ms: u64, now: Instant) -> bool {
         let before = self.begins;
-        while let Some((landed, next)) = log.after(self.begins)
-            && landed.at.plus_ms(span_ms) <= now
+        while self.begins.at().plus_ms(span_ms) <= now
+            && let Some((landed, next)) = log.after(self.begins)
         {
             self.weight.take(landed.weight);
             self.begins = next;

@@ -171,7 +171,9 @@ impl Engine {
                     over_at = node.counts.over_at(shape);
                 }
                 let has_breaker = node.breaker().is_some();
-                self.tree.mark(place);
+                if !std::mem::replace(&mut node.changed, true) {
+                    self.tree.marked(place);
+                }
                 if has_breaker {
                     self.tree
                         .tell(place, |breaker| breaker.ended(at, held.permit));

@@ -34,13 +34,16 @@ pub(crate) struct Log {
     last_start: u32,
 }
 
-/// A place between two entries.
+/// Where an entry begins, or will.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     position: u32,
-    /// When the entry before landed.
+    /// When the entry there landed; never, where there is none yet. So whether it counts is
+    /// told without reading it.
     at: Instant,
 }
+
+const NEVER: Instant = Instant(u64::MAX);
 
 const KIND: u8 = 0b11;
 const FOREGROUND_1: u8 = 0;
@@ -65,18 +68,33 @@ impl Log {
         self.last
     }
 
-    /// The entry behind the cursor, and where it ends.
+    /// The entry at the cursor, and the one after it.
     pub(crate) fn after(&self, cursor: Cursor) -> Option<(Landed, Cursor)> {
-        let (distance_ms, weight, end) = self.entry(cursor.position as usize)?;
-        let at = cursor.at.plus_ms(distance_ms);
+        let (_, weight, end) = self.entry(cursor.position as usize)?;
         let next = Cursor {
             position: end as u32,
-            at,
+            at: self
+                .distance_ms(end)
+                .map_or(NEVER, |distance_ms| cursor.at.plus_ms(distance_ms)),
         };
-        Some((Landed { at, weight }, next))
+        Some((
+            Landed {
+                at: cursor.at,
+                weight,
+            },
+            next,
+        ))
     }
 
-    /// Forgets all entries; the next lands at `at` or later. Every cursor goes to the one returned.
+    /// The end, where an entry will land at `at`.
+    pub(crate) fn end(&self, at: Instant) -> Cursor {
+        Cursor {
+            position: self.bytes.len() as u32,
+            at: at.max(self.last),
+        }
+    }
+
+    /// Forgets all entries; the next lands at `at`. Every cursor goes to the one returned.
     pub(crate) fn clear(&mut self, at: Instant) -> Cursor {
         self.bytes.clear();
         (self.last, self.last_start) = (at, 0);
@@ -134,6 +152,18 @@ impl Log {
         Some((distance_ms, weight, self.bytes.len() - rest.len()))
     }
 
+    /// How long after the one before it the entry that begins at `start` landed.
+    #[inline]
+    fn distance_ms(&self, start: usize) -> Option<u64> {
+        let (first, mut rest) = self.bytes.get(start..)?.split_first()?;
+        let low = u64::from(first >> LOW_SHIFT);
+        Some(if first & CONTINUED == 0 {
+            low
+        } else {
+            low | number(&mut rest) << LOW_BITS
+        })
+    }
+
     /// How many bytes it holds on to.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
@@ -171,6 +201,11 @@ impl Log {
 }
 
 impl Cursor {
+    /// When the entry there landed.
+    pub(crate) const fn at(self) -> Instant {
+        self.at
+    }
+
     /// How far behind the front it is.
     pub(crate) const fn position(self) -> u32 {
         self.position
@@ -268,7 +303,7 @@ mod tests {
     #[test]
     fn the_last_entry_grows_in_its_place() {
         let mut log = Log::default();
-        let start = log.clear(Instant(0));
+        let start = log.clear(Instant(30));
         assert!(!log.merge(per_lane(1, 0)), "there is none");
         log.push(Instant(30), per_lane(1, 0));
         log.push(Instant(60_000), per_lane(1, 0));
@@ -283,7 +318,7 @@ mod tests {
     #[test]
     fn trimming_keeps_what_lies_behind_the_cursor() {
         let mut log = Log::default();
-        let mut cursor = log.clear(Instant(0));
+        let mut cursor = log.clear(Instant(1));
         for n in 1..=100 {
             log.push(Instant(n), per_lane(1, 0));
         }

@@ -16,6 +16,8 @@ const BUCKETS: u64 = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     scopes: [ScopeShape; 3],
+    /// The most that a call of each lane may weigh.
+    weight_max: PerLane<u32>,
 }
 
 /// The layers of one scope.
@@ -59,9 +61,23 @@ pub(crate) struct LogShape {
 
 impl Shape {
     pub(crate) fn of(policy: &Policy) -> Self {
-        Self {
-            scopes: Scope::ALL.map(|scope| ScopeShape::of(policy, scope)),
-        }
+        let scopes = Scope::ALL.map(|scope| ScopeShape::of(policy, scope));
+        let max = |lane| {
+            let limits = scopes.iter().flat_map(|scope| &scope.limits);
+            let rates = limits.filter(|limit| limit.view.is_some());
+            let caps = rates.map(|limit| *limit.caps.get(lane));
+            caps.min().unwrap_or(u32::MAX)
+        };
+        let weight_max = PerLane {
+            foreground: max(Lane::Foreground),
+            background: max(Lane::Background),
+        };
+        Self { scopes, weight_max }
+    }
+
+    /// The most that a call of `lane` may weigh.
+    pub(crate) const fn weight_max(&self, lane: Lane) -> u32 {
+        *self.weight_max.get(lane)
     }
 
     pub(crate) const fn at(&self, scope: Scope) -> &ScopeShape {
@@ -153,7 +169,15 @@ impl LogShape {
     /// Exact logs keep the instant itself; buckets count from their end, the latest instant
     /// that any of their calls ended at.
     pub(crate) const fn bucket_end(&self, at: Instant) -> Instant {
+        if self.bucket_ms == 1 {
+            return at;
+        }
         Instant(at.0.div_ceil(self.bucket_ms).saturating_mul(self.bucket_ms))
+    }
+
+    /// Whether what landed at `at` belongs into the bucket that ends at `end`.
+    pub(crate) const fn is_of(&self, at: Instant, end: Instant) -> bool {
+        self.bucket_ms > 1 && at.0 <= end.0 && end.0 - at.0 < self.bucket_ms
     }
 
     /// Whether calls share entries.

@@ -240,9 +240,14 @@ impl Tree {
         if let Some(node) = self.get_mut(place)
             && !std::mem::replace(&mut node.changed, true)
         {
-            self.changed.push(place);
-            self.forget_recorded();
+            self.marked(place);
         }
+    }
+
+    /// A key that was just marked has to be recorded.
+    pub(crate) fn marked(&mut self, place: Place) {
+        self.changed.push(place);
+        self.forget_recorded();
     }
 
     /// A driver that records nothing must not make the list grow for ever.
