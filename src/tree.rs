@@ -407,6 +407,7 @@ impl Tree {
         };
         self.index
             .insert_unique(hash(hasher, workload, parent, name), place, rehash);
+        self.full_until = None;
         self.users += usize::from(scope == Scope::User && shape.has(Scope::User));
         if let Some(parent) = parent {
             self.hold(parent);

@@ -191,8 +191,8 @@ impl Fork {
         self.0.refund(now, permit);
     }
 
-    pub fn cancel(&mut self, now: Instant, ticket: Ticket) {
-        self.0.cancel(now, ticket);
+    pub fn cancel(&mut self, now: Instant, ticket: Ticket) -> bool {
+        self.0.cancel(now, ticket)
     }
 
     pub fn wake_at(&self) -> Option<Instant> {

@@ -69,6 +69,15 @@ fn background_goes(key: &(usize, String), turn: Permit, scene: &Scene<'_>) -> bo
     if !background.iter().any(|(_, waiting)| waited(waiting)) {
         return false;
     }
+    // One that was dismissed in this very instant, since this turn leaves too little for it,
+    // stood before those of its user that go now.
+    let mut still = scene.driver.fork();
+    if background
+        .iter()
+        .any(|(ticket, _)| !still.cancel(scene.now, **ticket))
+    {
+        return false;
+    }
     let mut alone = scene.driver.fork();
     alone.refund(scene.now, turn);
     for (ticket, _) in foreground {
