@@ -192,10 +192,14 @@ impl Node {
 
     /// Who stands in line of a budget in which nothing counts needs it least.
     pub(crate) fn forget_line_if_alone(&mut self, shape: &ScopeShape, now: Instant) {
-        if self.holds == 0 && self.counts.is_over(shape, now) {
-            self.rare
-                .take_if(|rare| rare.breaker.is_none() && rare.lingering.is_empty());
+        if self.holds > 0 || !self.counts.is_over(shape, now) {
+            return;
         }
+        if let Some(rare) = &mut self.rare {
+            rare.advance(now);
+        }
+        self.rare
+            .take_if(|rare| rare.breaker.is_none() && rare.lingering.is_empty());
     }
 
     /// This user was let go; in its own budget it is not known which of its calls that was.
