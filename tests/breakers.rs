@@ -6,23 +6,15 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use spillway::{
     Answer, BlockedBy, Busy, Call, Ended, Engine, Instant, Key, Lane, Named, Permit, Preset,
-    Reason, Refusal, Scope, Settings, Signal, Status, Verdict,
+    Reason, Refusal, Scope, Signal, Status, Verdict,
 };
+use support::SETTINGS;
 
 const START: Instant = Instant(1_800_000_000_000);
-const SETTINGS: Settings = Settings {
-    users_max: 1_000,
-    waiters_max: 2_000,
-    lease_ms: 120_000,
-    renewals_ms_max: 900_000,
-    probe_ms: 30_000,
-    background_turn: 20,
-    global: None,
-    told_ms_max: u64::MAX,
-    hash_seed: 7,
-};
 
 const USER: Named = Named {
     user: true,

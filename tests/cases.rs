@@ -6,27 +6,19 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use spillway::{
     Answer, BlockedBy, Busy, Call, Dimension, Engine, Instant, Key, Lane, Layer, Policy, Preset,
-    Refusal, Scope, Settings, Share,
+    Refusal, Scope, Share,
 };
+use support::SETTINGS;
 
 const HOUR_MS: u64 = 3_600_000;
 const START: Instant = Instant(1_800_000_000_000);
 
 fn engine(policy: Policy) -> Engine {
-    let settings = Settings {
-        users_max: 1_000,
-        waiters_max: 2_000,
-        lease_ms: 120_000,
-        renewals_ms_max: 900_000,
-        probe_ms: 30_000,
-        background_turn: 20,
-        global: None,
-        told_ms_max: u64::MAX,
-        hash_seed: 7,
-    };
-    Engine::new(settings, vec![policy], START)
+    Engine::new(SETTINGS, vec![policy], START)
 }
 
 fn onenote() -> Engine {

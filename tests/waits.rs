@@ -6,10 +6,12 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use spillway::{
-    Answer, Busy, Call, Dimension, Engine, Instant, Lane, Layer, Policy, Refusal, Scope, Settings,
-    Share,
+    Answer, Busy, Call, Dimension, Engine, Instant, Lane, Layer, Policy, Refusal, Scope, Share,
 };
+use support::SETTINGS;
 
 const START: Instant = Instant(1_800_000_000_000);
 const MINUTE: Dimension = Dimension::Rate { window_ms: 60_000 };
@@ -18,20 +20,9 @@ const MINUTE: Dimension = Dimension::Rate { window_ms: 60_000 };
 const SPAN_MS: u64 = 60_031;
 
 fn engine(scope: Scope, limit: u32) -> Engine {
-    let settings = Settings {
-        users_max: 1_000,
-        waiters_max: 100,
-        lease_ms: 120_000,
-        renewals_ms_max: 900_000,
-        probe_ms: 30_000,
-        background_turn: 20,
-        global: None,
-        told_ms_max: u64::MAX,
-        hash_seed: 7,
-    };
     let layer = Layer::new(scope, MINUTE, limit).expect("legal");
     let policy = Policy::new(vec![layer], Share::HALF).expect("legal");
-    Engine::new(settings, vec![policy], START)
+    Engine::new(SETTINGS, vec![policy], START)
 }
 
 fn call(user: &str) -> Call {
@@ -136,20 +127,9 @@ fn places_never_add_more_than_one_window_and_end_by_themselves() {
 /// Five connections broke: the calls may still run, and only their leases' end frees the slots.
 #[test]
 fn where_only_expiries_free_a_slot_the_wait_is_theirs() {
-    let settings = Settings {
-        users_max: 1_000,
-        waiters_max: 100,
-        lease_ms: 120_000,
-        renewals_ms_max: 900_000,
-        probe_ms: 30_000,
-        background_turn: 20,
-        global: None,
-        told_ms_max: u64::MAX,
-        hash_seed: 7,
-    };
     let layer = Layer::new(Scope::User, Dimension::Concurrency, 5).expect("legal");
     let policy = Policy::new(vec![layer], Share::HALF).expect("legal");
-    let mut engine = Engine::new(settings, vec![policy], START);
+    let mut engine = Engine::new(SETTINGS, vec![policy], START);
     for second in 0..5 {
         let at = START.plus_ms(second * 1_000);
         let Answer::Granted(grant) = engine.ask(at, &call("ana"), at) else {
