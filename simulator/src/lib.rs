@@ -1,8 +1,9 @@
 //! Lookalikes of throttled APIs, so that everything around them can run and be tested with no
 //! account and no network.
 //!
-//! Today it speaks Microsoft Graph's OneNote reads: notebooks, sections, nested section groups,
-//! pages, their HTML and their images, under `/v1.0` and `/beta`. What makes it worth having is
+//! It speaks Microsoft Graph's OneNote under `/v1.0` and `/beta`: notebooks, sections, nested
+//! section groups, pages, their HTML and their images; notebooks, sections and pages can be made,
+//! and a page's text changed. What makes it worth having is
 //! that it **enforces the limits** (per user 120 a minute, 400 an hour, 5 at a time; per
 //! application 240, 800 and 20) with code of its own, shared with nobody, and that it keeps an
 //! **honest score**: `GET /_sim/stats` tells the highest count that any sliding window ever held,
@@ -12,7 +13,8 @@
 //!
 //! - `budget` is pure and is told the time: `limits` refuses, `referee` measures, `ledger` keeps
 //!   both per user and application. It counts *unscaled* microseconds;
-//! - `content` invents a user's notebooks from the seed, the same at every start;
+//! - `content` invents a user's notebooks from the seed, the same at every start, and keeps what
+//!   was written since;
 //! - `graph` is the HTTP surface, `sim_api` the one under `/_sim`, `faults` what can be injected;
 //! - `clock` is the only place that reads a clock, `simulator` the only one that spawns.
 

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::budget::ledger::{Ledger, Refusal, Ticket};
 use crate::budget::stats::Stats;
 use crate::clock::Clock;
+use crate::content::written::Written;
 use crate::faults::Faults;
 use crate::identity::Caller;
 use crate::random::{between, hash};
@@ -25,7 +26,7 @@ use crate::{graph, sim_api};
 
 /// The most calls in progress at once, limited ones and others together.
 const CALLS_MAX: usize = 10_000;
-/// The largest body that is read, which only `/_sim` does.
+/// The largest body that `/_sim` reads.
 const BODY_MAX: usize = 64 * 1024;
 
 /// A lookalike; clones share one state.
@@ -42,6 +43,7 @@ struct Shared {
     calls: Arc<Semaphore>,
     ledger: Mutex<Ledger>,
     faults: Mutex<Faults>,
+    written: Mutex<Written>,
 }
 
 impl Simulator {
@@ -57,6 +59,7 @@ impl Simulator {
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             ledger: Mutex::new(Ledger::new(&settings)),
             faults: Mutex::new(Faults::default()),
+            written: Mutex::new(Written::default()),
             settings,
         };
         Ok(Self {
@@ -135,6 +138,13 @@ impl Simulator {
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.shared
             .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn written(&self) -> MutexGuard<'_, Written> {
+        self.shared
+            .written
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

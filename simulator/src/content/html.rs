@@ -13,7 +13,12 @@ use crate::random::{between, hash};
 pub(crate) fn page(page: &Page, resources_url: &str) -> String {
     let title = escape(&page.title);
     let created = date(page.created_s);
-    let mut body = text(page);
+    let written = &page.text;
+    let mut body = match &written.body {
+        Some(body) => lines(body),
+        None => text(page),
+    };
+    body = format!("{}{body}{}", lines(&written.first), lines(&written.last));
     for resource in page.resources() {
         body += &resource_html(&resource, resources_url);
     }
@@ -41,6 +46,14 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// A piece of HTML as a line of its own; nothing of nothing.
+fn lines(html: &str) -> String {
+    match html {
+        "" => String::new(),
+        html => format!("\t\t\t{html}\n"),
+    }
 }
 
 fn text(page: &Page) -> String {

@@ -1,11 +1,15 @@
-//! A user's notebooks, section groups, sections and pages.
+//! A user's notebooks, section groups, sections and pages: what is invented for everyone, and what
+//! was written since.
 //!
-//! The shape is the same for everyone but for the number of notebooks (two or three) and the
+//! The invented shape is the same for everyone but for the number of notebooks (two or three) and the
 //! pages in a section: two sections in every notebook, and in the first one a chain of section
 //! groups four deep, with a section at the top and one at the bottom. Ids look like OneNote's,
 //! exclamation mark included.
 
+use std::sync::Arc;
+
 use super::words;
+use super::written::Notes;
 use crate::random::{between, hash};
 
 /// How deep section groups nest.
@@ -21,6 +25,7 @@ pub(crate) struct Library {
     pub(crate) notebooks: Vec<Notebook>,
     pub(crate) groups: Vec<Group>,
     pub(crate) sections: Vec<Section>,
+    notes: Arc<Notes>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +55,9 @@ pub(crate) struct Section {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) place: Place,
-    /// How many pages it has.
+    /// How many pages are invented in it.
     pub(crate) pages: u32,
-    index: u32,
+    pub(crate) index: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +72,23 @@ pub(crate) struct Page {
     pub(crate) level: u32,
     /// Seconds since 1970.
     pub(crate) created_s: i64,
-    /// Seconds since 1970; no two pages of a user share it.
+    /// Seconds since 1970; no two invented pages of a user share it.
     pub(crate) modified_s: i64,
     /// What its text and its resources are drawn from.
     pub(crate) seed: u64,
+    /// What was written into it.
+    pub(crate) text: Text,
+}
+
+/// What was written into a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// Its body in place of an invented one.
+    pub(crate) body: Option<Arc<str>>,
+    /// Before the body.
+    pub(crate) first: String,
+    /// Behind the body.
+    pub(crate) last: String,
 }
 
 impl Library {
@@ -82,6 +100,7 @@ impl Library {
             notebooks: Vec::new(),
             groups: Vec::new(),
             sections: Vec::new(),
+            notes: Arc::default(),
         };
         for index in 0..between(library.hash(&["notebooks"]), 2, 3) {
             library.add_notebook(index as usize, pages_per_section);
@@ -89,12 +108,27 @@ impl Library {
         library
     }
 
+    /// The same with what was written since.
+    pub(crate) fn with(mut self, notes: Arc<Notes>) -> Self {
+        self.notebooks.extend_from_slice(&notes.notebooks);
+        self.sections.extend_from_slice(&notes.sections);
+        self.notes = notes;
+        self
+    }
+
     /// The pages of a section, the newest first, as OneNote lists them.
     pub(crate) fn pages_of(&self, section: &Section) -> Vec<Page> {
-        (0..section.pages)
+        let invented = (0..section.pages)
             .rev()
-            .map(|order| self.page(section, order))
-            .collect()
+            .map(|order| self.page(section, order));
+        self.notes.applied(invented, section)
+    }
+
+    /// The place of the next page in a section.
+    pub(crate) fn next_order(&self, section: &Section) -> u32 {
+        let mut newest_first = self.notes.pages.iter().rev();
+        let last = newest_first.find(|page| page.section_id == section.id);
+        last.map_or(section.pages, |page| page.order.saturating_add(1))
     }
 
     /// All pages, the newest first.
@@ -185,10 +219,12 @@ impl Library {
             created_s,
             modified_s: created_s + 60 * i64::from(order % 7),
             seed,
+            text: Text::default(),
         }
     }
 
-    fn id(&self, kind: &str, name: &str) -> String {
+    /// The id of a thing of this user that is told apart by `name`.
+    pub(crate) fn id(&self, kind: &str, name: &str) -> String {
         let halves = ["a", "b"].map(|half| self.hash(&[kind, name, half]));
         format!("1-{:016x}{:016x}", halves[0], halves[1])
     }
@@ -214,7 +250,11 @@ pub(crate) enum ResourceKind {
 
 impl Page {
     /// Every third page has an image, every ninth of these a second, every seventh a file.
+    /// A page that was written has none.
     pub(crate) fn resources(&self) -> Vec<Resource> {
+        if self.text.body.is_some() {
+            return Vec::new();
+        }
         let images =
             usize::from(self.order.is_multiple_of(3)) + usize::from(self.order.is_multiple_of(27));
         let files = usize::from(self.order.is_multiple_of(7));

@@ -3,7 +3,7 @@
 //! Codes and shapes: learn.microsoft.com/graph/onenote-error-codes and observed bodies. OneNote
 //! sends no `Retry-After` with its 429 (throttling-limits, "OneNote service limits").
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Payload};
@@ -19,6 +19,7 @@ pub(super) struct GraphError {
     status: StatusCode,
     code: &'static str,
     message: String,
+    allow: Option<HeaderValue>,
 }
 
 impl GraphError {
@@ -48,10 +49,78 @@ impl GraphError {
         Self::new(400, "BadRequest", "Invalid host name.")
     }
 
-    /// Only reads are offered.
-    pub(super) fn method() -> Self {
+    /// What it names has other methods.
+    pub(super) fn method(allowed: &[Method]) -> Self {
         let message = "Specified HTTP method is not allowed for the request target.";
-        Self::new(405, "Request_BadRequest", message)
+        let allowed: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+        Self {
+            allow: HeaderValue::from_str(&allowed.join(", ")).ok(),
+            ..Self::new(405, "Request_BadRequest", message)
+        }
+    }
+
+    /// A body that is not what the target takes.
+    pub(super) fn body() -> Self {
+        let message = "The message body contains either incorrectly formatted JSON or fields \
+                       that are not supported for this operation.";
+        Self::new(400, "20126", message)
+    }
+
+    /// A body beyond what the lookalike reads.
+    pub(super) fn too_large() -> Self {
+        Self::new(413, "20008", "The size of the request is too large.")
+    }
+
+    /// A body of another type than the target takes.
+    pub(super) fn media_type(wanted: &str) -> Self {
+        let message = format!("The Content-Type must be {wanted}.");
+        Self::new(415, "20131", &message)
+    }
+
+    /// A name that is missing.
+    pub(super) fn no_name() -> Self {
+        Self::new(
+            400,
+            "20152",
+            "There is no name value specified for the entity.",
+        )
+    }
+
+    /// A name with characters that none may have.
+    pub(super) fn name(forbidden: &str) -> Self {
+        let message = format!("The name cannot contain the following characters: {forbidden}");
+        Self::new(400, "20153", &message)
+    }
+
+    /// A name of too many characters.
+    pub(super) fn long_name(chars_max: usize) -> Self {
+        let message = format!("The entity name is longer than {chars_max} characters.");
+        Self::new(400, "20155", &message)
+    }
+
+    /// A name that something has already in the same place.
+    pub(super) fn taken() -> Self {
+        let message = "An item with this name already exists in this location.";
+        Self::new(409, "20117", message)
+    }
+
+    /// No changes of a page, or too many.
+    pub(super) fn edits(most: usize) -> Self {
+        let message = format!("The PATCH request must contain 1 to {most} actions.");
+        Self::new(400, "20125", &message)
+    }
+
+    /// A change of a page that OneNote or the lookalike does not know.
+    pub(super) fn edit() -> Self {
+        let message = "Only replacing the title, and appending or prepending to the body, is \
+                       supported here.";
+        Self::new(400, "20133", message)
+    }
+
+    /// More than the lookalike keeps.
+    pub(super) fn full() -> Self {
+        let message = "Exceeded the maximum number of pages allowed per section.";
+        Self::new(507, "30102", message)
     }
 
     /// OneNote does not know the id.
@@ -78,8 +147,7 @@ impl GraphError {
     /// As an answer to this call.
     pub(super) fn answer(&self, call: &Call) -> Answer {
         let body = body(self.code, &self.message, call).to_string();
-        let allow = (self.status == StatusCode::METHOD_NOT_ALLOWED)
-            .then(|| (header::ALLOW, HeaderValue::from_static("GET")));
+        let allow = self.allow.clone().map(|value| (header::ALLOW, value));
         Answer {
             status: self.status,
             content_type: JSON,
@@ -94,6 +162,7 @@ impl GraphError {
             status,
             code,
             message: message.to_owned(),
+            allow: None,
         }
     }
 }

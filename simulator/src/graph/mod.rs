@@ -5,51 +5,65 @@ mod call;
 mod entities;
 mod errors;
 mod links;
+mod page_text;
 mod paths;
 mod query;
 mod reads;
 mod streams;
+mod writes;
 
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::http::Method;
-use axum::http::request::Parts;
+use axum::body::to_bytes;
+use axum::extract::{Request as Arriving, State};
+use axum::http::{Method, Request};
 use axum::response::Response;
+use bytes::Bytes;
 
+use crate::content::library::Library;
 use crate::faults::{Cut, Fault};
 use crate::identity::{self, Caller};
 use crate::simulator::{Simulator, Slot};
 use answer::Answer;
 use call::Call;
 use errors::GraphError;
+use links::Links;
 use paths::GraphPath;
+use writes::Write;
+
+/// The largest body that is read: 4 MiB, Graph's own limit for one request.
+const BODY_MAX: usize = 4 * 1024 * 1024;
 
 /// Answers one call.
-pub(crate) async fn answer(State(simulator): State<Simulator>, request: Request) -> Response {
-    // No body is read: there is nothing to write yet.
-    let (request, _) = request.into_parts();
-    let call = Call::begin(&simulator, &request.headers);
-    let response = match respond(&simulator, &call, &request).await {
-        Ok(response) => response,
-        Err(error) => call.respond(error.answer(&call)),
+pub(crate) async fn answer(State(simulator): State<Simulator>, request: Arriving) -> Response {
+    let call = Call::begin(&simulator, request.headers());
+    let path = request.uri().path().to_owned();
+    let answered = match whole(request).await {
+        Ok(request) => respond(&simulator, &call, &request).await,
+        Err(error) => Err(error),
     };
-    tracing::debug!(
-        path = request.uri.path(),
-        status = response.status().as_u16(),
-        "answered"
-    );
+    let response = answered.unwrap_or_else(|error| call.respond(error.answer(&call)));
+    tracing::debug!(path, status = response.status().as_u16(), "answered");
     response
+}
+
+/// The request with its body read. A body that never ends is the client's own loss: nothing is
+/// counted before all of it is there.
+async fn whole(request: Arriving) -> Result<Request<Bytes>, GraphError> {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, BODY_MAX).await;
+    let body = body.map_err(|_| GraphError::too_large())?;
+    Ok(Request::from_parts(head, body))
 }
 
 async fn respond(
     simulator: &Simulator,
     call: &Call,
-    request: &Parts,
+    request: &Request<Bytes>,
 ) -> Result<Response, GraphError> {
-    let path = GraphPath::parse(request.uri.path())?;
+    let path = GraphPath::parse(request.uri().path())?;
     let default_app = &simulator.settings().app;
-    let caller = identity::caller(&request.headers, path.user.as_deref(), default_app)
+    let caller = identity::caller(request.headers(), path.user.as_deref(), default_app)
         .ok_or_else(GraphError::no_token)?;
     let slot = simulator.admit(&caller, path.onenote)?;
     let fault = take_fault(simulator, request, &caller);
@@ -58,13 +72,15 @@ async fn respond(
     let slot = slot.work(latency).await.ok_or_else(GraphError::stopping)?;
     let answer = match Answer::fault(&fault, call) {
         Some(answer) => answer,
-        None => read(simulator, request, &path, &caller).unwrap_or_else(|e| e.answer(call)),
+        None => {
+            carry_out(simulator, request, &path, &caller, call).unwrap_or_else(|e| e.answer(call))
+        }
     };
     Ok(deliver(call, answer, &fault, slot))
 }
 
-fn take_fault(simulator: &Simulator, request: &Parts, caller: &Caller) -> Fault {
-    let uri = &request.uri;
+fn take_fault(simulator: &Simulator, request: &Request<Bytes>, caller: &Caller) -> Fault {
+    let uri = request.uri();
     let path_and_query = uri
         .path_and_query()
         .map_or(uri.path(), |both| both.as_str());
@@ -72,16 +88,38 @@ fn take_fault(simulator: &Simulator, request: &Parts, caller: &Caller) -> Fault 
     fault.unwrap_or_default()
 }
 
-fn read(
+fn carry_out(
     simulator: &Simulator,
-    request: &Parts,
+    request: &Request<Bytes>,
     path: &GraphPath,
     caller: &Caller,
+    call: &Call,
 ) -> Result<Answer, GraphError> {
-    if request.method != Method::GET {
-        return Err(GraphError::method());
+    let target = path.target.as_ref();
+    let target = target.map_err(|segment| GraphError::segment(segment))?;
+    let methods = writes::methods(target);
+    if !methods.contains(request.method()) {
+        return Err(GraphError::method(methods));
     }
-    reads::read(simulator, request, path, caller)
+    let settings = simulator.settings();
+    let owner = path.user.as_deref().unwrap_or(&caller.user);
+    let base_url = settings.base_url.as_deref();
+    let links = Links::new(base_url, request.headers(), path.version, owner)?;
+    let library = Library::new(settings.seed, owner, settings.pages_per_section);
+    let mut written = simulator.written();
+    let library = library.with(written.of(owner));
+    if request.method() == Method::GET {
+        drop(written);
+        return reads::read(request.uri(), target, owner, library, links);
+    }
+    let write = Write {
+        request,
+        call,
+        owner,
+        library,
+        links,
+    };
+    write.run(target, &mut written)
 }
 
 /// Sends the answer, cut where the fault says so; the slot is free before its last byte leaves.

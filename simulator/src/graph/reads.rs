@@ -1,46 +1,33 @@
 //! Reading: from what a path names to an answer.
 
-use axum::http::request::Parts;
+use axum::http::Uri;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Payload};
 use super::entities;
 use super::errors::GraphError;
 use super::links::Links;
-use super::paths::{GraphPath, Target};
+use super::paths::Target;
 use super::query::{OrderBy, PAGES_TOP, Query, TOP_MAX};
 use crate::content::library::{Library, Page, Place, ResourceKind};
 use crate::content::{html, png};
-use crate::identity::Caller;
-use crate::simulator::Simulator;
 
 /// The largest body made on demand: 64 MiB.
 const LARGE_MAX: u64 = 64 * 1024 * 1024;
 
-/// Answers a read.
+/// Answers a read of `owner`'s things.
 pub(super) fn read(
-    simulator: &Simulator,
-    request: &Parts,
-    path: &GraphPath,
-    caller: &Caller,
+    uri: &Uri,
+    target: &Target,
+    owner: &str,
+    library: Library,
+    links: Links,
 ) -> Result<Answer, GraphError> {
-    let target = path
-        .target
-        .as_ref()
-        .map_err(|segment| GraphError::segment(segment))?;
-    let settings = simulator.settings();
-    let owner = path.user.clone().unwrap_or_else(|| caller.user.clone());
-    let links = Links::new(
-        settings.base_url.as_deref(),
-        &request.headers,
-        path.version,
-        &owner,
-    )?;
     let reader = Reader {
-        library: Library::new(settings.seed, &owner, settings.pages_per_section),
-        query: Query::parse(&request.uri)?,
-        path: request.uri.path(),
-        owner,
+        library,
+        query: Query::parse(uri)?,
+        path: uri.path(),
+        owner: owner.to_owned(),
         links,
     };
     reader.read(target)

@@ -5,3 +5,4 @@ mod limits;
 mod reads;
 mod shutdown;
 mod support;
+mod writes;
