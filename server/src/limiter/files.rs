@@ -1,33 +1,49 @@
 //! Names and generations of an upstream's counter files in the state folder.
 //!
 //! Generation *n* has one snapshot, whole (`graph.000012.full`) or of what changed since
-//! the one before (`graph.000012.delta`), and one journal of what came after it
-//! (`graph.000012.journal`). A snapshot appears under its name only when it is complete.
+//! the one before (`graph.000012.delta`), and for each shard one journal of what came after it
+//! (`graph.000012.0.journal`). A snapshot appears under its name only when it is complete.
 //! They name users, so they are their owner's alone.
 
 use std::{
+    fmt,
     fs::{self, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
+use super::shards::ShardIndex;
+
 /// Which of a generation's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Full,
     Delta,
-    Journal,
+    /// Of one shard.
+    Journal(ShardIndex),
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Full, Self::Delta, Self::Journal];
+    fn parse(suffix: &str) -> Option<Self> {
+        match suffix {
+            "full" => Some(Self::Full),
+            "delta" => Some(Self::Delta),
+            _ => {
+                let shard = suffix.strip_suffix(".journal")?;
+                shard.parse().ok().map(Self::Journal)
+            }
+        }
+    }
+}
 
-    const fn suffix(self) -> &'static str {
+/// How the file's name ends.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => "full",
-            Self::Delta => "delta",
-            Self::Journal => "journal",
+            Self::Full => f.write_str("full"),
+            Self::Delta => f.write_str("delta"),
+            Self::Journal(shard) => write!(f, "{shard}.journal"),
         }
     }
 }
@@ -52,11 +68,8 @@ impl Files {
     }
 
     pub(super) fn path(&self, kind: Kind, generation: u64) -> PathBuf {
-        self.folder.join(format!(
-            "{}.{generation:06}.{}",
-            self.upstream,
-            kind.suffix()
-        ))
+        self.folder
+            .join(format!("{}.{generation:06}.{kind}", self.upstream))
     }
 
     /// What is there, oldest first.
@@ -104,7 +117,7 @@ impl Files {
     /// Removes what the snapshot of `generation` made needless.
     pub(super) fn remove_before(&self, generation: u64, whole: bool) -> io::Result<()> {
         for (old, kind) in self.list()? {
-            let needless = old < generation && (whole || kind == Kind::Journal);
+            let needless = old < generation && (whole || matches!(kind, Kind::Journal(_)));
             if needless {
                 fs::remove_file(self.path(kind, old))?;
             }
@@ -115,8 +128,7 @@ impl Files {
     fn parse(&self, name: &str) -> Option<(u64, Kind)> {
         let rest = name.strip_prefix(&self.upstream)?.strip_prefix('.')?;
         let (generation, suffix) = rest.split_once('.')?;
-        let kind = Kind::ALL.into_iter().find(|kind| kind.suffix() == suffix)?;
-        Some((generation.parse().ok()?, kind))
+        Some((generation.parse().ok()?, Kind::parse(suffix)?))
     }
 }
 
@@ -144,12 +156,14 @@ mod tests {
         let unfinished = dir.path().join("graph.000002.unfinished");
         fs::write(&unfinished, "a longer text that a crash left").unwrap();
         fs::set_permissions(&unfinished, fs::Permissions::from_mode(0o644)).unwrap();
-        files.create(Kind::Journal, 1).unwrap();
+        files.create(Kind::Journal(7), 1).unwrap();
         files.write_whole(Kind::Full, 2, b"new").unwrap();
         files.write_whole(Kind::Delta, 3, b"new").unwrap();
-        for (kind, generation) in [(Kind::Journal, 1), (Kind::Full, 2), (Kind::Delta, 3)] {
+        let made = [(1, Kind::Journal(7)), (2, Kind::Full), (3, Kind::Delta)];
+        for (generation, kind) in made {
             assert_eq!(mode(&files.path(kind, generation)), 0o600, "{kind:?}");
         }
+        assert_eq!(files.list().unwrap(), made);
         assert_eq!(fs::read(files.path(Kind::Full, 2)).unwrap(), b"new");
         assert!(!unfinished.exists());
     }

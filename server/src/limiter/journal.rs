@@ -1,9 +1,9 @@
 //! The journal: every grant is in the file before it leaves, so that it survives
 //! `kill -9`; the file is synced each second, so that a power loss may lose that second.
 //!
-//! All shards of an upstream write to the same one. Its lock is held for the write alone:
-//! lines are made before. Those of one app keep their order, since they are written while
-//! the app's shard is locked; the order of different apps' lines does not matter.
+//! Each shard of an upstream writes to one of its own, so that shards do not wait for each
+//! other's writes. Lines of one app keep their order, since they are written while the app's
+//! shard is locked; the order of different apps' lines does not matter.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use spillway::{Breaker, Instant, Key, Lease, Permit, Whose};
 use super::outside::Handed;
 use super::record::Record;
 
-/// An open journal of one generation. Clones share it.
+/// An open journal of one generation and shard. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     shared: Arc<Shared>,

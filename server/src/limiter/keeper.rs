@@ -1,11 +1,11 @@
 //! What a limiter does by itself: lets waiting calls go when their time has come, syncs the
-//! journal each second, and begins a new generation of files now and then.
+//! journals each second, and begins a new generation of files now and then.
 
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    fs::{self, File},
-    io,
+    fs,
+    io::{self, Write as _},
     sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
@@ -21,12 +21,12 @@ use super::outside::Handed;
 use super::record::{FORMAT, Header, Record};
 use super::shards::ShardIndex;
 
-/// A power loss may cost this much of the journal (engine.md, Persistence).
+/// A power loss may cost this much of the journals (engine.md, Persistence).
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// A new generation begins when the journal is this long: some 30,000 calls, read back in
+/// A new generation begins when the journals are this long together: some 30,000 calls, read back in
 /// under a second.
-const JOURNAL_BYTES_MAX: u64 = 8 * 1024 * 1024;
+const JOURNALS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// Each so many generations the snapshot is whole, so that few files have to be read back.
 const DELTAS_MAX: u64 = 20;
@@ -47,7 +47,7 @@ pub(super) async fn wake(inner: Arc<Inner>, shard: ShardIndex) {
     }
 }
 
-/// Syncs the journal each second and begins new generations.
+/// Syncs the journals each second and begins new generations.
 pub(super) async fn keep(inner: Arc<Inner>) {
     let mut ticks = interval(SYNC_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -71,29 +71,30 @@ pub(super) async fn keep(inner: Arc<Inner>) {
 
 impl Inner {
     fn keep_once(&self) -> io::Result<()> {
-        let journal = self.shards.journal();
-        if journal.bytes() >= JOURNAL_BYTES_MAX || journal.is_broken() {
+        let journals = self.shards.journals();
+        let bytes: u64 = journals.iter().map(Journal::bytes).sum();
+        if bytes >= JOURNALS_BYTES_MAX || journals.iter().any(Journal::is_broken) {
             return self.next_generation(false);
         }
-        journal
-            .take_unsynced()
-            .transpose()?
-            .map_or(Ok(()), |journal: File| journal.sync_data())
+        journals.iter().try_for_each(|journal| {
+            let unsynced = journal.take_unsynced().transpose()?;
+            unsynced.map_or(Ok(()), |file| file.sync_data())
+        })
     }
 
-    /// Begins a new journal, and writes down what is known up to it.
+    /// Begins new journals, and writes down what is known up to them.
     pub(super) fn next_generation(&self, whole: bool) -> io::Result<()> {
         let mut generation = self
             .generation
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let next = *generation + 1;
-        let journal = self.new_journal(next)?;
+        let journals = self.new_journals(next)?;
         *generation = next;
         // Behind a generation without its snapshot, changes alone would leave a gap.
         let gap = self.gap.swap(true, Ordering::Relaxed);
         let whole = whole || gap || next.is_multiple_of(DELTAS_MAX);
-        let known = self.swap_journal(&journal, whole);
+        let known = self.swap_journals(journals, whole);
         let kind = if whole { Kind::Full } else { Kind::Delta };
         self.files
             .write_whole(kind, next, &self.snapshot(&known)?)?;
@@ -101,33 +102,48 @@ impl Inner {
         self.files.remove_before(next, whole)
     }
 
-    /// A journal with its header on disk; nothing is left of one that cannot be written.
-    fn new_journal(&self, generation: u64) -> io::Result<Journal> {
-        let journal = Journal::new(self.files.create(Kind::Journal, generation)?);
-        let written = journal
-            .append(&Record::Header(self.header()))
-            .map_err(io::Error::other);
-        let synced = written.and_then(|()| {
-            journal
-                .take_unsynced()
-                .transpose()?
-                .map_or(Ok(()), |file| file.sync_all())
-        });
-        synced
-            .and_then(|()| self.files.sync_folder())
-            .inspect_err(|_| {
-                let _ = fs::remove_file(self.files.path(Kind::Journal, generation));
-            })?;
-        Ok(journal)
+    /// A generation's journals with their headers on disk, a shard's at each position; nothing
+    /// is left of those that cannot be written. The first shard's is made last: where it is,
+    /// all were.
+    fn new_journals(&self, generation: u64) -> io::Result<Vec<Journal>> {
+        let mut header = Vec::new();
+        Record::Header(self.header()).write(&mut header)?;
+        let shards = self.shards.indices().rev();
+        let journals = shards.map(|shard| self.new_journal(generation, shard, &header));
+        let mut journals = journals.collect::<io::Result<Vec<_>>>().inspect_err(|_| {
+            for shard in self.shards.indices() {
+                let _ = fs::remove_file(self.files.path(Kind::Journal(shard), generation));
+            }
+        })?;
+        journals.reverse();
+        Ok(journals)
     }
 
-    /// From here on `journal` takes what happens; what was known until then comes back. The
-    /// shards change over one after the other, the first one first: each app's lines are
-    /// either known or in the new journal.
-    fn swap_journal(&self, journal: &Journal, whole: bool) -> Known {
+    fn new_journal(
+        &self,
+        generation: u64,
+        shard: ShardIndex,
+        header: &[u8],
+    ) -> io::Result<Journal> {
+        if shard == 0 {
+            self.files.sync_folder()?;
+        }
+        let mut file = self.files.create(Kind::Journal(shard), generation)?;
+        file.write_all(header)?;
+        file.sync_all()?;
+        if shard == 0 {
+            self.files.sync_folder()?;
+        }
+        Ok(Journal::new(file))
+    }
+
+    /// From here on `journals` take what happens; what was known until then comes back. The
+    /// shards change over one after the other: each app's lines are either known or in the new
+    /// journal of its shard.
+    fn swap_journals(&self, journals: Vec<Journal>, whole: bool) -> Known {
         let mut known = Known::default();
-        for mut core in self.shards.each() {
-            core.journal = journal.clone();
+        for (mut core, journal) in self.shards.each().zip(journals) {
+            core.journal = journal;
             known.add(&mut core, self.clock.now(), whole);
         }
         known
@@ -148,6 +164,7 @@ impl Inner {
                 .iter()
                 .map(|workload| Cow::Borrowed(workload.name.as_str()))
                 .collect(),
+            journals: self.shards.indices().len(),
             clock: self.clock.now(),
             next_permit: next_permits.into_iter().max().unwrap_or(Permit(1)),
             full_at: full_at.into_iter().flatten().max(),

@@ -213,10 +213,10 @@ impl Limiter {
     /// # Errors
     /// They cannot: every call is refused.
     pub fn ready(&self) -> Result<(), Refused> {
-        if self.inner.shards.journal().is_broken() {
-            Err(Refused::Storage)
-        } else {
+        if self.inner.shards.are_writable() {
             Ok(())
+        } else {
+            Err(Refused::Storage)
         }
     }
 }

@@ -92,7 +92,7 @@ fn concerned<'a, 'b>(
         .map(|(_, core)| core)
 }
 
-/// The first shard has the newest journal.
+/// They are few: the first shard's journal takes them all.
 fn write(
     cores: &Cores<'_>,
     whose: &Whose,

@@ -9,7 +9,7 @@ use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit, Whose};
 use super::outside::Handed;
 
 /// The layout of the files. Another number is another layout, and not read.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,8 @@ pub(super) struct Header<'a> {
     pub(super) upstream: Cow<'a, str>,
     /// Names for the positions that keys hold.
     pub(super) workloads: Vec<Cow<'a, str>>,
+    /// How many journals its generation has.
+    pub(super) journals: usize,
     /// The engine's clock when it was begun.
     pub(super) clock: Instant,
     pub(super) next_permit: Permit,

@@ -1,4 +1,4 @@
-//! Reading counters back: the last whole snapshot, what changed after it, and the journal.
+//! Reading counters back: the last whole snapshot, what changed after it, and the journals.
 
 use std::{borrow::Cow, collections::BTreeMap, fs, io};
 
@@ -6,6 +6,7 @@ use spillway::{Call, Instant};
 
 use super::files::{Files, Kind};
 use super::record::{Damaged, FORMAT, Header, Record};
+use super::shards::ShardIndex;
 
 /// What the files say.
 #[derive(Debug, Default)]
@@ -70,6 +71,15 @@ pub(super) fn read(
     (next_generation, found)
 }
 
+/// What one file says behind its header.
+struct Lines {
+    /// How many journals its generation has; 0 where its header was not finished.
+    journals: usize,
+    records: Vec<Record<'static>>,
+    /// Whether its last line is not whole.
+    torn: bool,
+}
+
 struct Reader<'a> {
     files: &'a Files,
     instance: &'a str,
@@ -106,39 +116,64 @@ impl Reader<'_> {
             .records
             .extend(budgets.into_values().map(Record::Budget));
         self.found.records.append(&mut leases);
-        let last = of(Kind::Journal)
-            .max()
-            .map_or(newest, |last| last.max(newest));
-        for generation in newest..=last {
-            let records = self.journal(generation, generation + 1 >= last)?;
-            self.found.records.extend(records);
+        let mut journals = BTreeMap::<u64, Vec<ShardIndex>>::new();
+        for (generation, kind) in list {
+            if let Kind::Journal(shard) = kind {
+                journals.entry(*generation).or_default().push(*shard);
+            }
+        }
+        let last = journals.keys().max().copied().unwrap_or_default();
+        for generation in newest..=last.max(newest) {
+            let shards = journals.remove(&generation).unwrap_or_default();
+            let begun = generation == newest || generation < last;
+            self.journals(generation, &shards, begun, generation + 1 >= last)?;
         }
         Ok(self.found)
     }
 
     fn snapshot(&mut self, kind: Kind, generation: u64) -> Result<Vec<Record<'static>>, Unusable> {
-        let (mut records, torn) = self.lines(kind, generation)?;
+        let Lines {
+            mut records, torn, ..
+        } = self.lines(kind, generation)?;
         if torn || records.pop() != Some(Record::End) {
             return Err(Unusable::Damaged(self.name(kind, generation)));
         }
         Ok(records)
     }
 
-    /// Only the last journal may end in an unfinished line, and the one before, since shards
-    /// change over one after the other: that call was never let through.
-    fn journal(&mut self, generation: u64, newest: bool) -> Result<Vec<Record<'static>>, Unusable> {
-        let (records, torn) = self.lines(Kind::Journal, generation)?;
-        if torn && !newest {
-            return Err(Unusable::Damaged(self.name(Kind::Journal, generation)));
+    /// The journals of one generation, of which none may be missing where it was begun. The
+    /// first shard's is made last: only without it may the newest generation not have begun.
+    ///
+    /// Only those of the last generation may end in an unfinished line, and those of the one
+    /// before, since shards change over one after the other: that call was never let through.
+    fn journals(
+        &mut self,
+        generation: u64,
+        shards: &[ShardIndex],
+        begun: bool,
+        newest: bool,
+    ) -> Result<(), Unusable> {
+        let mut begun = begun || shards.contains(&0);
+        let mut made = shards.len();
+        for shard in shards {
+            let kind = Kind::Journal(*shard);
+            let lines = self.lines(kind, generation)?;
+            if lines.torn && !newest {
+                return Err(Unusable::Damaged(self.name(kind, generation)));
+            }
+            made = made.max(lines.journals);
+            begun |= !lines.records.is_empty();
+            self.found.records.extend(lines.records);
         }
-        Ok(records)
+        match (0..made.max(1)).find(|shard| !shards.contains(shard)) {
+            Some(missing) if begun => {
+                Err(Unusable::Gap(self.name(Kind::Journal(missing), generation)))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn lines(
-        &mut self,
-        kind: Kind,
-        generation: u64,
-    ) -> Result<(Vec<Record<'static>>, bool), Unusable> {
+    fn lines(&mut self, kind: Kind, generation: u64) -> Result<Lines, Unusable> {
         let name = self.name(kind, generation);
         let content =
             fs::read(self.files.path(kind, generation)).map_err(|source| match source.kind() {
@@ -150,19 +185,27 @@ impl Reader<'_> {
             })?;
         let (lines, torn) =
             whole_lines(&content).map_err(|Damaged| Unusable::Damaged(name.clone()))?;
+        let mut journals = 0;
         let mut names = Vec::new();
         let mut records = Vec::with_capacity(lines.len());
         for (n, record) in lines.into_iter().enumerate() {
             match (n, record) {
-                (0, Record::Header(header)) => names = self.header(&name, header)?,
+                (0, Record::Header(header)) => {
+                    journals = header.journals;
+                    names = self.header(&name, header)?;
+                }
                 (0, _) => return Err(Unusable::Damaged(name)),
                 (_, record) => records.extend(self.known(record, &names)),
             }
         }
-        if names.is_empty() && !(kind == Kind::Journal && records.is_empty()) {
+        if names.is_empty() && !(matches!(kind, Kind::Journal(_)) && records.is_empty()) {
             return Err(Unusable::Damaged(name));
         }
-        Ok((records, torn))
+        Ok(Lines {
+            journals,
+            records,
+            torn,
+        })
     }
 
     /// The names that positions stood for when the file was written.

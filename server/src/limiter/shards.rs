@@ -3,8 +3,9 @@
 //!
 //! No budget crosses apps, so an app's calls, breakers, pauses and views are its shard's
 //! alone; who deals with an app asks [`Shards::of`]. All shards together share the bound on
-//! users ([`Crowd`]), the pauses of the whole upstream, the journal and who holds which
-//! permit outside. Files know nothing of shards: records find theirs again by the app.
+//! users ([`Crowd`]), the pauses of the whole upstream and who holds which permit outside.
+//! Each writes a journal of its own, but what is read back knows nothing of shards: records
+//! find theirs again by the app.
 //!
 //! Whoever locks several shards at once locks them in their order.
 
@@ -83,9 +84,14 @@ impl Shards {
         self.indices().map(|shard| self.lock(shard))
     }
 
-    /// The journal of the newest generation: the first shard changes over first.
-    pub(super) fn journal(&self) -> Journal {
-        self.lock(0).journal.clone()
+    /// Each shard's journal.
+    pub(super) fn journals(&self) -> Vec<Journal> {
+        self.each().map(|core| core.journal.clone()).collect()
+    }
+
+    /// Whether something of each shard can be written down.
+    pub(super) fn are_writable(&self) -> bool {
+        self.each().all(|core| !core.journal.is_broken())
     }
 
     /// What to wait for before anything of `shard` is due at another time.

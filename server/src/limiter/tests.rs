@@ -5,6 +5,7 @@ use std::{fs, path::PathBuf};
 use tempfile::TempDir;
 use tokio::time::{advance, pause, resume};
 
+use super::shards::{SHARDS, shard_of};
 use super::*;
 use crate::{config::Config, store::Store};
 
@@ -45,7 +46,7 @@ impl Place {
 
     /// Limiters as they start. Their clock stands still but for [`advance`].
     pub(super) async fn open(&self, recovery: Recovery) -> Limiters {
-        self.open_in(shards::SHARDS, recovery).await
+        self.open_in(SHARDS, recovery).await
     }
 
     /// The same with so many shards.
@@ -55,6 +56,14 @@ impl Place {
             .unwrap();
         pause();
         limiters
+    }
+
+    /// The newest journal that has this app's lines.
+    fn journal_of(&self, app: &str) -> PathBuf {
+        let ending = format!(".{}.journal", shard_of(app, SHARDS));
+        let all = self.files("journal").into_iter();
+        let its = all.filter(|path| path.to_str().unwrap().ends_with(&ending));
+        its.max().unwrap()
     }
 
     fn files(&self, suffix: &str) -> Vec<PathBuf> {
@@ -178,7 +187,7 @@ async fn counts_survive_many_generations_of_files() {
             place.files("journal").len(),
             place.files("delta").len()
         ),
-        (1, 1, 0)
+        (1, SHARDS, 0)
     );
     let limiters = place.open(Recovery::AssumeFull).await;
     assert_eq!(go(&limiters, 10).await, 0);
@@ -223,7 +232,7 @@ async fn an_unfinished_last_line_is_dropped_and_other_damage_means_full_budgets(
     let limiters = place.open(Recovery::AssumeFull).await;
     assert_eq!(go(&limiters, 100).await, 100);
     kill(limiters);
-    let journal = || place.files("journal").pop().unwrap();
+    let journal = || place.journal_of("app");
     let mut content = fs::read(journal()).unwrap();
     content.extend_from_slice(b"0badc0de {\"lease\":{\"per");
     fs::write(journal(), &content).unwrap();
@@ -237,6 +246,47 @@ async fn an_unfinished_last_line_is_dropped_and_other_damage_means_full_budgets(
     fs::write(journal(), &content).unwrap();
     let limiters = place.open(Recovery::AssumeFull).await;
     assert!(wait(ask(&limiters, "ana", NO_HOLD).await) > Duration::from_secs(3_590));
+}
+
+#[tokio::test]
+async fn journals_whose_generation_was_never_begun_are_not_missed() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 100).await, 100);
+    kill(limiters);
+    let newest = place.files("journal").into_iter().max().unwrap();
+    let content = fs::read(&newest).unwrap();
+    let header = content.split_inclusive(|byte| *byte == b'\n').next();
+    // Killed while it made the next ones, the last shard's first; this is torn.
+    for (shard, bytes) in [(SHARDS - 1, usize::MAX), (SHARDS - 2, 30)] {
+        let made = place
+            .folder
+            .path()
+            .join(format!("graph.000002.{shard}.journal"));
+        let header = header.unwrap();
+        fs::write(made, &header[..header.len().min(bytes)]).unwrap();
+    }
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(go(&limiters, 100).await, 20);
+}
+
+#[tokio::test]
+async fn a_shard_s_lost_journal_means_full_budgets() {
+    for lost in 0..SHARDS {
+        let place = Place::new().await;
+        let limiters = place.open(Recovery::AssumeFull).await;
+        assert_eq!(go(&limiters, 1).await, 1);
+        kill(limiters);
+        let path = place
+            .folder
+            .path()
+            .join(format!("graph.000001.{lost}.journal"));
+        fs::remove_file(path).unwrap();
+        let limiters = place.open(Recovery::AssumeFull).await;
+        let told = wait(ask(&limiters, "ana", NO_HOLD).await);
+        assert!(told > Duration::from_secs(3_590), "shard {lost}: {told:?}");
+        resume();
+    }
 }
 
 #[tokio::test]
