@@ -10,12 +10,14 @@
 //! | not a byte of the call was written | refunded |
 //! | anything else: broken, cut, too long | dropped, held to its expiry: the call may still run |
 //!
-//! Nothing is sent twice and no redirect is followed: one permit, one request on the wire.
+//! One permit, one request on the wire, and no redirect is followed. What failed and may be
+//! repeated ([`super::retry`]) goes again under another permit ([`super::readmission`]), as
+//! long as its caller waits and nothing of an answer has been relayed.
 
 use std::sync::Arc;
 
 use axum::body::Body;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Response, header::RETRY_AFTER};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -23,58 +25,24 @@ use tokio::sync::oneshot;
 
 use super::{
     answer::{self, AnswerBody, Feed},
-    connections::{ConnectError, Connection, Connections},
-    hearing::Hearing,
+    connections::{Connection, Connections},
+    failure::Failure,
+    heard::Heard,
+    readmission::{Denied, Readmission, Setback},
     record::{Outcome, Record},
     refusal::failure_kind,
+    replay::Call,
     response_headers::backward,
-    slot::{Expired, Slot},
+    retry::Trouble,
+    slot::Slot,
 };
-
-/// Why an upstream's answer did not come.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// No connection; nothing was written.
-    #[error("the upstream cannot be reached")]
-    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// No connection in time; nothing was written.
-    #[error("the upstream cannot be reached in time")]
-    ConnectTimeout,
-    /// The connection ended before the answer did.
-    #[error("the connection to the upstream broke")]
-    Broken(#[source] hyper::Error),
-    /// The upstream changed to another protocol unasked.
-    #[error("the upstream left HTTP unasked")]
-    Switched,
-    /// The caller's body ended before its end.
-    #[error("the call's body was cut")]
-    UploadCut(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It ran for as long as a permit can be kept.
-    #[error("the upstream took longer than a call may")]
-    TooLong,
-    /// The process ends.
-    #[error("shutting down")]
-    Gone,
-}
-
-impl Failure {
-    /// Whether it speaks of the upstream's health; else of the caller's, or of ours.
-    const fn is_upstreams(&self) -> bool {
-        match self {
-            Self::Unreachable(_)
-            | Self::ConnectTimeout
-            | Self::Broken(_)
-            | Self::Switched
-            | Self::TooLong => true,
-            Self::UploadCut(_) | Self::Gone => false,
-        }
-    }
-}
 
 /// A call that has been admitted.
 pub(super) struct Exchange {
     /// Its right to be on the wire.
     pub(super) slot: Slot,
+    /// How it gets another one.
+    pub(super) readmission: Readmission,
     /// What is logged of it.
     pub(super) record: Record,
     /// Its upstream's connections.
@@ -85,9 +53,10 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Carries the call to its end, whatever its caller does.
-    pub(super) async fn run(mut self, request: Request<Body>) {
-        match self.carry(request).await {
-            Ok(connection) => {
+    pub(super) async fn run(mut self, call: Call) {
+        match self.carry(call).await {
+            Ok(None) => {}
+            Ok(Some(connection)) => {
                 let connections = Arc::clone(&self.connections);
                 drop(self);
                 connections.keep(connection).await;
@@ -96,21 +65,118 @@ impl Exchange {
         }
     }
 
-    async fn carry(&mut self, request: Request<Body>) -> Result<Connection, Failure> {
-        let (connection, response) = self.send(request).await?;
-        let (parts, mut body) = response.into_parts();
-        if parts.status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Failure::Switched);
+    /// Sends the call until there is an answer for its caller. The connection is the last
+    /// attempt's, if it is to be kept.
+    async fn carry(&mut self, mut call: Call) -> Result<Option<Connection>, Failure> {
+        loop {
+            match self.attempt(&mut call).await {
+                Ok((connection, heard)) => {
+                    let Some(setback) = heard.setback() else {
+                        self.relay(heard).await?;
+                        return Ok(Some(connection));
+                    };
+                    self.keep(connection);
+                    if let Err(denied) = self.again(&mut call, &setback).await {
+                        self.give_up(heard, &setback, denied).await?;
+                        return Ok(None);
+                    }
+                }
+                Err(failure) => {
+                    self.end_unanswered(&failure);
+                    let Some(setback) = Setback::of(&failure) else {
+                        return Err(failure);
+                    };
+                    if self.again(&mut call, &setback).await.is_err() {
+                        return Err(failure);
+                    }
+                }
+            }
         }
-        let mut hearing = Hearing::begin(&parts, &self.slot);
-        if body.is_end_stream() {
-            hearing.end(&self.slot);
-            self.slot.complete();
+    }
+
+    /// Sends the call once and hears what decides about its answer.
+    async fn attempt(&mut self, call: &mut Call) -> Result<(Connection, Heard), Failure> {
+        let (connection, response) = self.send(call).await?;
+        let heard = Heard::of(response, &mut self.slot).await?;
+        Ok((connection, heard))
+    }
+
+    /// On a connection that is open, else on a new one: what hyper hands back was not
+    /// begun, so that trying another connection is no second request on the wire.
+    async fn send(&mut self, call: &mut Call) -> Result<(Connection, Response<Incoming>), Failure> {
+        loop {
+            let idle = self.connections.idle();
+            let reused = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.slot.during(self.connections.open()).await??,
+            };
+            let request = call.take().ok_or(Failure::Gone)?;
+            self.slot.written(true);
+            match self.slot.during(connection.send(request)).await? {
+                Ok(response) => return Ok((connection, response)),
+                Err(mut error) => {
+                    let Some(unsent) = error.take_message() else {
+                        return Err(error.into_error().into());
+                    };
+                    self.slot.written(false);
+                    call.give_back(unsent);
+                    if !reused {
+                        return Err(Failure::Unreachable(error.into_error().into()));
+                    }
+                }
+            }
         }
-        let mut feed = self.answer(parts, body.is_end_stream());
-        while let Some(frame) = self.slot.during(body.frame()).await? {
-            let frame = frame.map_err(Failure::Broken)?;
-            let data = frame.into_data().unwrap_or_default();
+    }
+
+    /// Waits for the right to send the call again, as long as its caller waits, too.
+    async fn again(&mut self, call: &mut Call, setback: &Setback) -> Result<(), Denied> {
+        let caller = self.caller.as_mut().filter(|_| call.is_there());
+        let caller = caller.ok_or_else(Denied::default)?;
+        let slot = tokio::select! {
+            biased;
+            () = caller.closed() => return Err(Denied::default()),
+            slot = self.readmission.slot(setback) => slot?,
+        };
+        self.slot = slot;
+        self.record.retries += 1;
+        Ok(())
+    }
+
+    /// Relays an answer that speaks of trouble. Where a limit is meant, its caller learns
+    /// when there will be room, in a form that SDKs obey.
+    async fn give_up(
+        &mut self,
+        mut heard: Heard,
+        setback: &Setback,
+        denied: Denied,
+    ) -> Result<(), Failure> {
+        if setback.trouble == Trouble::Throttled {
+            let seconds = self.readmission.retry_after(setback.told, denied).await;
+            let headers = &mut heard.parts.headers;
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        self.relay(heard).await
+    }
+
+    /// Passes an answer on, piece by piece as it comes.
+    async fn relay(&mut self, heard: Heard) -> Result<(), Failure> {
+        let Heard {
+            parts,
+            ahead,
+            mut rest,
+            mut hearing,
+            ..
+        } = heard;
+        let mut feed = self.answer(parts, ahead.is_empty() && rest.is_none());
+        for data in ahead {
+            self.slot.during(feed.push(data)).await?;
+        }
+        while let Some(body) = &mut rest
+            && let Some(frame) = self.slot.during(body.frame()).await?
+        {
+            let data = frame.map_err(Failure::Broken)?.into_data();
+            let data = data.unwrap_or_default();
             hearing.more(&data, &self.slot);
             // Before the caller sees the last byte: it may call again at once.
             if body.is_end_stream() {
@@ -129,36 +195,7 @@ impl Exchange {
         } else {
             Outcome::Drained
         };
-        Ok(connection)
-    }
-
-    /// On a connection that is open, else on a new one: what hyper hands back was not
-    /// begun, so that trying another connection is no second request on the wire.
-    async fn send(
-        &mut self,
-        mut request: Request<Body>,
-    ) -> Result<(Connection, Response<Incoming>), Failure> {
-        loop {
-            let idle = self.connections.idle();
-            let reused = idle.is_some();
-            let mut connection = match idle {
-                Some(connection) => connection,
-                None => self.slot.during(self.connections.open()).await??,
-            };
-            self.slot.written(true);
-            match self.slot.during(connection.send(request)).await? {
-                Ok(response) => return Ok((connection, response)),
-                Err(mut error) => {
-                    let unsent = error.take_message();
-                    self.slot.written(unsent.is_none());
-                    match unsent {
-                        Some(unsent) if reused => request = unsent,
-                        Some(_) => return Err(Failure::Unreachable(error.into_error().into())),
-                        None => return Err(error.into_error().into()),
-                    }
-                }
-            }
-        }
+        Ok(())
     }
 
     /// Tells the caller the answer's head, and says where its body goes.
@@ -181,50 +218,26 @@ impl Exchange {
         }
     }
 
-    fn fail(mut self, failure: Failure) {
+    /// Gives the connection of an answer that is whole back, without waiting for it.
+    fn keep(&self, connection: Connection) {
+        let connections = Arc::clone(&self.connections);
+        tokio::spawn(async move { connections.keep(connection).await });
+    }
+
+    fn end_unanswered(&mut self, failure: &Failure) {
         if failure.is_upstreams() {
             self.slot.report_failure();
         }
+        self.slot.release();
+    }
+
+    fn fail(mut self, failure: Failure) {
+        self.end_unanswered(&failure);
         // A status that its caller has already seen stays.
         self.record.status.get_or_insert(failure_kind(&failure).0);
-        self.record.reason = Some(chain(&failure));
+        self.record.reason = Some(failure.chain());
         if let Some(caller) = self.caller.take() {
             drop(caller.send(Err(failure)));
         }
     }
-}
-
-impl From<ConnectError> for Failure {
-    fn from(error: ConnectError) -> Self {
-        match error {
-            ConnectError::Failed(source) => Self::Unreachable(source),
-            ConnectError::Timeout => Self::ConnectTimeout,
-        }
-    }
-}
-
-impl From<hyper::Error> for Failure {
-    fn from(error: hyper::Error) -> Self {
-        // The only thing of the user's in an exchange is the call's body.
-        if error.is_user() {
-            Self::UploadCut(error.into())
-        } else {
-            Self::Broken(error)
-        }
-    }
-}
-
-impl From<Expired> for Failure {
-    fn from(Expired: Expired) -> Self {
-        Self::TooLong
-    }
-}
-
-/// An error and its causes on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

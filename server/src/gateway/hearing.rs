@@ -2,7 +2,10 @@
 //! is known: at once where the head says it all, else with enough of the error's body.
 
 use http::{HeaderMap, header::CONTENT_ENCODING, response::Parts};
-use spillway::signal::{self, BODY_BYTES_MAX};
+use spillway::{
+    Signal,
+    signal::{self, BODY_BYTES_MAX},
+};
 
 use super::slot::Slot;
 
@@ -18,6 +21,8 @@ pub(super) struct Hearing {
     body: Vec<u8>,
     /// Whether the body can be read as it comes.
     plain: bool,
+    /// What was told.
+    signal: Option<Signal>,
 }
 
 impl Hearing {
@@ -28,6 +33,7 @@ impl Hearing {
             headers: Some(parts.headers.clone()),
             body: Vec::new(),
             plain: !parts.headers.contains_key(CONTENT_ENCODING),
+            signal: None,
         };
         if hearing.status < ERROR_STATUS_MIN || !hearing.plain {
             hearing.end(slot);
@@ -57,11 +63,18 @@ impl Hearing {
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
             .collect();
         let unix_ms = jiff::Timestamp::now().as_millisecond();
-        slot.report(&signal::read(&signal::Answer {
+        let signal = signal::read(&signal::Answer {
             status: self.status,
             headers: &headers,
             body: &self.body,
             unix_ms: u64::try_from(unix_ms).unwrap_or(0),
-        }));
+        });
+        slot.report(&signal);
+        self.signal = Some(signal);
+    }
+
+    /// What the answer said, once it was told.
+    pub(super) fn signal(&self) -> Option<&Signal> {
+        self.signal.as_ref()
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Record {
     pub(super) outcome: Outcome,
     /// Why it failed or was refused: a code, or a chain of errors.
     pub(super) reason: Option<String>,
+    /// How often it was sent again.
+    pub(super) retries: u32,
 }
 
 impl Record {
@@ -71,6 +73,7 @@ impl Record {
             status: None,
             outcome: Outcome::default(),
             reason: None,
+            retries: 0,
         }
     }
 
@@ -107,6 +110,7 @@ impl Drop for Record {
             status = self.status.map(|status| status.as_u16()),
             wait_ms = millis(self.waited()),
             upstream_ms,
+            retries = self.retries,
             reason = self.reason,
             "{}",
             self.outcome.as_str()

@@ -11,7 +11,7 @@ use http::{
 
 use super::{
     dialect::{Dialect, Ids},
-    exchange::Failure,
+    failure::Failure,
     identity::IdentityError,
     path::PathError,
     request_headers::HeaderError,

@@ -6,18 +6,25 @@ use axum::{body::Body, response::Response};
 use http::{Request, Version, header::EXPECT, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use spillway::Lane;
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
 
 use super::{
     Gateway,
-    dialect::Ids,
-    exchange::{Exchange, Failure},
+    dialect::{Dialect, Ids},
+    exchange::Exchange,
+    failure::Failure,
     held_body::read_ahead,
     hold::hold,
     path::{self, Target},
+    readmission::Readmission,
     record::{Outcome, Record},
     refusal::Refusal,
+    replay::Call,
     request_headers::{self, Asked},
+    retry::Retries,
     slot::Slot,
     upstream::Upstream,
 };
@@ -32,7 +39,7 @@ const DISCARD_BYTES_MAX: usize = 256 * 1024;
 const DISCARD_MAX: Duration = Duration::from_secs(2);
 
 /// Answers one call, by its upstream or by the gateway itself.
-pub(super) async fn call(gateway: &Gateway, request: Request<Body>) -> Response {
+pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let ids = Ids::of(&parts.headers);
     let record = Record::new(parts.method.clone());
@@ -66,10 +73,14 @@ struct Admitted<'a> {
     upstream: &'a Upstream,
     target: Target,
     slot: Slot,
+    readmission: Readmission,
 }
 
 /// Reads the call's head and waits for its permit.
-async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitted<'a>, Refusal> {
+async fn admit<'a>(
+    gateway: &'a Arc<Gateway>,
+    arrival: &mut Arrival,
+) -> Result<Admitted<'a>, Refusal> {
     let (parts, record) = (&arrival.parts, &mut arrival.record);
     let (name, rest) = path::split(parts.uri.path());
     let upstream = gateway
@@ -82,12 +93,25 @@ async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitt
     if upstream.is_batch(&target.path) {
         return Err(Refusal::Batch);
     }
+    let hold = hold(asked.wait_ms, upstream.hold_max);
+    let until = Instant::now() + hold;
+    let mut dialect = Dialect::Generic;
+    let mut limited = None;
     let slot = match upstream.limiter.workload_of(&parts.method, &target.path) {
         Some(workload) => {
+            dialect = upstream.workload(workload).1;
             let ask = ask(upstream, workload, &asked, parts, &target.path)?;
-            limited(upstream, ask, &asked, record).await?
+            limited = Some((upstream.limiter.clone(), ask.clone()));
+            acquire(upstream, ask, hold, record).await?
         }
         None => gateway.unlimited()?,
+    };
+    let readmission = Readmission {
+        gateway: Arc::clone(gateway),
+        limited,
+        retry_after_s_max: dialect.retry_after_s_max(),
+        until,
+        retries: Retries::of(&parts.method),
     };
     if record.age() >= HELD_MIN {
         let body = std::mem::take(&mut arrival.body);
@@ -99,6 +123,7 @@ async fn admit<'a>(gateway: &'a Gateway, arrival: &mut Arrival) -> Result<Admitt
         upstream,
         target,
         slot,
+        readmission,
     })
 }
 
@@ -126,17 +151,16 @@ fn ask(
 }
 
 /// Waits for a permit. A caller who leaves drops this future, and the limiter forgets it.
-async fn limited(
+async fn acquire(
     upstream: &Upstream,
     ask: Ask,
-    asked: &Asked,
+    hold: Duration,
     record: &mut Record,
 ) -> Result<Slot, Refusal> {
     let (workload, dialect) = upstream.workload(ask.workload);
     workload.clone_into(&mut record.workload);
     record.user.clone_from(&ask.user);
     record.lane = Some(ask.lane);
-    let hold = hold(asked.wait_ms, upstream.hold_max);
     let permit = upstream.limiter.acquire(ask, hold).await;
     permit
         .map(Slot::limited)
@@ -156,12 +180,13 @@ impl Admitted<'_> {
         let (caller, head) = oneshot::channel();
         let exchange = Exchange {
             slot: self.slot,
+            readmission: self.readmission,
             record,
             connections: Arc::clone(&self.upstream.connections),
             caller: Some(caller),
         };
         let request = onward(parts, body, &self.target, self.upstream);
-        gateway.exchanges.spawn(exchange.run(request));
+        gateway.exchanges.spawn(exchange.run(Call::new(request)));
         head.await.unwrap_or(Err(Failure::Gone))
     }
 }
@@ -199,7 +224,7 @@ async fn discard(body: Body) {
 
 impl Gateway {
     /// A place for a call that no limit applies to.
-    fn unlimited(&self) -> Result<Slot, Refusal> {
+    pub(super) fn unlimited(&self) -> Result<Slot, Refusal> {
         if self.exchanges.is_closed() {
             return Err(Refusal::Closing);
         }

@@ -105,15 +105,21 @@ impl Slot {
             permit.complete();
         }
     }
-}
 
-impl Drop for Slot {
-    fn drop(&mut self) {
+    /// The call is over as far as this place is concerned, but not ended: what was never
+    /// written costs nothing, anything else stays taken until its permit expires.
+    pub(super) fn release(&mut self) {
         match self.right.take() {
             Some(Right::Limited(permit)) if !self.written => permit.refund(),
             // A permit that is only dropped is held to its expiry.
             right => drop(right),
         }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

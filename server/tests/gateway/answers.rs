@@ -338,7 +338,7 @@ async fn an_upstream_that_breaks_off_is_502() {
         })
         .await;
         let app = TestApp::start(&peer.onenote()).await;
-        let reply = get(&app, Method::GET, FREE).await;
+        let reply = get(&app, Method::POST, FREE).await;
         assert_eq!(reply.status, StatusCode::BAD_GATEWAY, "{answer:?}");
         assert_eq!(reply.json()["code"], "upstream_broken");
         assert_eq!(peer.counts().arrived, 1, "it is not tried again");

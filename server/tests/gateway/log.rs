@@ -1,17 +1,35 @@
 //! What is logged of a call, and what never is.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use http::StatusCode;
+
 use crate::support::peer::{Peer, ok};
 use crate::support::{Process, config_text, raw};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_call_is_one_line_and_holds_no_secret() {
-    let peer = Peer::start(|_| async { ok("secret-answer") }).await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let peer = Peer::start(move |_| {
+        let n = calls.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let mut answer = ok("secret-answer");
+            if n == 0 {
+                *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            }
+            answer
+        }
+    })
+    .await;
     let dir = tempfile::tempdir().unwrap();
     let server = Process::serve(dir.path(), &config_text(dir.path(), &peer.onenote()));
     let gateway = server.gateway;
     let call = |extra: &str| {
         let request = format!(
-            "POST /graph/v1.0/me/onenote/pages?q=secret-query HTTP/1.1\r\nHost: {gateway}\r\n\
+            "PUT /graph/v1.0/me/onenote/pages?q=secret-query HTTP/1.1\r\nHost: {gateway}\r\n\
              Authorization: Bearer secret-bearer\r\nCookie: id=secret-cookie\r\n\
              Spillway-Token: secret-token\r\nX-Other: secret-header\r\n{extra}\
              Content-Length: 11\r\nConnection: close\r\n\r\nsecret-body"
@@ -44,6 +62,7 @@ async fn each_call_is_one_line_and_holds_no_secret() {
         (&"background".into(), &200.into())
     );
     assert!(ann["wait_ms"].is_u64() && ann["upstream_ms"].is_u64());
+    assert_eq!(ann["retries"], 1);
     let bob = lines.iter().find(|line| line["user"] == "bob").unwrap();
     assert_eq!(
         (&bob["message"], &bob["reason"]),

@@ -14,6 +14,7 @@ mod log;
 mod operations;
 mod permits;
 mod requests;
+mod retries;
 mod sdk_patience;
 #[path = "../support/mod.rs"]
 mod support;

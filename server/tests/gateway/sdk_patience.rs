@@ -163,6 +163,7 @@ async fn a_block_ends_on_time() {
     let app = Fast::start(&peer.onenote()).await;
     let request = http::Request::get(crate::calls::PAGES)
         .header("spillway-user", "ann")
+        .header("spillway-wait-ms", "0")
         .header("first", "1");
     let request = request.body(http_body_util::Full::default()).unwrap();
     let blocked_at = tokio::time::Instant::now();

@@ -1,0 +1,86 @@
+//! Why an upstream's answer did not come.
+
+use super::{connections::ConnectError, retry::Trouble, slot::Expired};
+
+/// Why an upstream's answer did not come.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// No connection; nothing was written.
+    #[error("the upstream cannot be reached")]
+    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// No connection in time; nothing was written.
+    #[error("the upstream cannot be reached in time")]
+    ConnectTimeout,
+    /// The connection ended before the answer did.
+    #[error("the connection to the upstream broke")]
+    Broken(#[source] hyper::Error),
+    /// The upstream changed to another protocol unasked.
+    #[error("the upstream left HTTP unasked")]
+    Switched,
+    /// The caller's body ended before its end.
+    #[error("the call's body was cut")]
+    UploadCut(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It ran for as long as a permit can be kept.
+    #[error("the upstream took longer than a call may")]
+    TooLong,
+    /// The process ends.
+    #[error("shutting down")]
+    Gone,
+}
+
+impl Failure {
+    /// Whether it speaks of the upstream's health; else of the caller's, or of ours.
+    pub(super) const fn is_upstreams(&self) -> bool {
+        match self {
+            Self::Unreachable(_)
+            | Self::ConnectTimeout
+            | Self::Broken(_)
+            | Self::Switched
+            | Self::TooLong => true,
+            Self::UploadCut(_) | Self::Gone => false,
+        }
+    }
+
+    /// What it means for another attempt; `None`: there is no use in one.
+    pub(super) const fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Unreachable(_) | Self::ConnectTimeout => Some(Trouble::Unsent),
+            Self::Broken(_) => Some(Trouble::Broken),
+            Self::Switched | Self::UploadCut(_) | Self::TooLong | Self::Gone => None,
+        }
+    }
+
+    /// It and its causes on one line.
+    pub(super) fn chain(&self) -> String {
+        let first: &dyn std::error::Error = self;
+        let causes = std::iter::successors(Some(first), |error| error.source());
+        let causes: Vec<_> = causes.map(ToString::to_string).collect();
+        causes.join(": ")
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Failed(source) => Self::Unreachable(source),
+            ConnectError::Timeout => Self::ConnectTimeout,
+        }
+    }
+}
+
+impl From<hyper::Error> for Failure {
+    fn from(error: hyper::Error) -> Self {
+        // The only thing of the user's in an exchange is the call's body.
+        if error.is_user() {
+            Self::UploadCut(error.into())
+        } else {
+            Self::Broken(error)
+        }
+    }
+}
+
+impl From<Expired> for Failure {
+    fn from(Expired: Expired) -> Self {
+        Self::TooLong
+    }
+}
