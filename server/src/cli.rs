@@ -56,9 +56,9 @@ pub enum Command {
     Serve(Serve),
     /// Runs a lookalike, the server in front of it, and users who call: everything, to watch.
     Demo(Demo),
-    /// Runs a lookalike of Microsoft Graph's OneNote that enforces the real limits
+    /// Runs lookalikes of Microsoft Graph's OneNote and of Notion that enforce the real limits
     ///
-    /// Point an upstream's base_url at it. What arrived, what it refused and how close to
+    /// Point the base_url of both upstreams at it. What arrived, what it refused and how close to
     /// each limit it came is at /_sim/stats.
     Simulate(Simulate),
 }

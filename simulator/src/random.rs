@@ -30,6 +30,19 @@ pub(crate) fn pick(random: u64, items: &[&'static str]) -> &'static str {
     items.get(index as usize).copied().unwrap_or("")
 }
 
+/// A version 4 GUID.
+pub(crate) fn guid(random: u64) -> String {
+    let (high, low) = (random, mix(random));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | (low >> 48) & 0x3fff,
+        low & 0xffff_ffff_ffff,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +62,14 @@ mod tests {
         assert_eq!(between(77, 5, 5), 5);
         assert_eq!(between(77, 5, 4), 5);
         assert_eq!(pick(5, &[]), "");
+    }
+
+    #[test]
+    fn guids_look_like_version_4() {
+        for n in 0..100 {
+            let guid = guid(mix(n));
+            assert_eq!((guid.len(), guid.as_bytes()[14]), (36, b'4'));
+            assert!(b"89ab".contains(&guid.as_bytes()[19]), "{guid}");
+        }
     }
 }

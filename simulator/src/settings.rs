@@ -15,8 +15,10 @@ pub struct Settings {
     pub seed: u64,
     /// How long a call takes.
     pub latency: Latency,
-    /// What is enforced.
+    /// What is enforced for OneNote.
     pub limits: Limits,
+    /// What is enforced for each connection to Notion.
+    pub notion: ScopeLimits,
     /// The application of callers whose token names none.
     pub app: String,
     /// Scheme and authority for links, such as `https://graph.example`; left out, `http` and each
@@ -38,6 +40,7 @@ impl Default for Settings {
                 max_ms: 900,
             },
             limits: Limits::onenote(),
+            notion: ScopeLimits::notion(),
             app: "note-bridge".to_owned(),
             base_url: None,
             pages_per_section: (32, 48),
@@ -66,7 +69,11 @@ impl Settings {
         if let Some(url) = &self.base_url {
             check_base_url(url)?;
         }
-        let scopes = [Some(&self.limits.user), self.limits.app.as_ref()];
+        let scopes = [
+            Some(&self.limits.user),
+            self.limits.app.as_ref(),
+            Some(&self.notion),
+        ];
         scopes
             .into_iter()
             .flatten()
@@ -179,6 +186,17 @@ impl ScopeLimits {
                 },
             ],
             concurrent,
+        }
+    }
+
+    /// Notion's published limits for one connection (developers.notion.com, "Request limits"), its
+    /// generations read together and strictly: 3 a second, and 180 in 60 s. None is published for
+    /// calls at once; the lookalike bears 10,000.
+    pub fn notion() -> Self {
+        let rate = |limit, window_ms| Rate { limit, window_ms };
+        Self {
+            rates: vec![rate(3, 1000), rate(180, 60_000)],
+            concurrent: 10_000,
         }
     }
 

@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::{any, get};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::budget::ledger::{Ledger, Refusal, Ticket};
-use crate::budget::stats::Stats;
+use crate::budget::stats::{Stats, Upstream};
 use crate::clock::Clock;
 use crate::content::written::Written;
 use crate::faults::Faults;
 use crate::identity::Caller;
+use crate::notion::{self, Workspace};
 use crate::random::{between, hash};
 use crate::settings::{Settings, SettingsError};
 use crate::{graph, sim_api};
@@ -41,9 +42,11 @@ struct Shared {
     clock: Clock,
     arrived: AtomicU64,
     calls: Arc<Semaphore>,
-    ledger: Mutex<Ledger>,
+    graph: Mutex<Ledger>,
+    notion: Mutex<Ledger>,
     faults: Mutex<Faults>,
     written: Mutex<Written>,
+    workspace: Mutex<Workspace>,
 }
 
 impl Simulator {
@@ -57,9 +60,11 @@ impl Simulator {
             clock: Clock::new(settings.time_scale),
             arrived: AtomicU64::new(0),
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
-            ledger: Mutex::new(Ledger::new(&settings)),
+            graph: Mutex::new(Ledger::new(Upstream::Graph, &settings)),
+            notion: Mutex::new(Ledger::new(Upstream::Notion, &settings)),
             faults: Mutex::new(Faults::default()),
             written: Mutex::new(Written::default()),
+            workspace: Mutex::new(Workspace::new(settings.seed)),
             settings,
         };
         Ok(Self {
@@ -67,7 +72,7 @@ impl Simulator {
         })
     }
 
-    /// Everything it answers: `/_sim` and, for all other paths, Graph.
+    /// Everything it answers: `/_sim`, Notion under `/v1/`, and Graph for all other paths.
     pub fn router(&self) -> Router {
         Router::new()
             .route("/_sim/stats", get(sim_api::stats))
@@ -77,6 +82,7 @@ impl Simulator {
                     .post(sim_api::inject)
                     .delete(sim_api::clear),
             )
+            .route("/v1/{*path}", any(notion::answer))
             .fallback(graph::answer)
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .with_state(self.clone())
@@ -84,15 +90,17 @@ impl Simulator {
 
     /// The score so far.
     pub fn stats(&self) -> Stats {
-        let mut ledger = self.ledger();
+        let (mut graph, mut notion) = (self.ledger(Upstream::Graph), self.ledger(Upstream::Notion));
         let now_us = self.shared.clock.now_us();
+        let mut budgets = graph.scores(now_us);
+        budgets.extend(notion.scores(now_us));
         Stats {
             arrived: self.shared.arrived.load(Ordering::Relaxed),
-            rejected: ledger.rejected(),
+            rejected: graph.rejected() + notion.rejected(),
             faulted: self.faults().spent(),
             as_of_ms: now_us / 1000,
             time_scale: self.shared.settings.time_scale,
-            budgets: ledger.scores(now_us),
+            budgets,
         }
     }
 
@@ -105,14 +113,29 @@ impl Simulator {
         self.shared.arrived.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Lets a call in: with its budgets charged if it is `limited`, else only counted.
+    /// Lets a call to Graph in: with its budgets charged if it is `limited`, else only counted.
     pub(crate) fn admit(&self, caller: &Caller, limited: bool) -> Result<Slot, Refusal> {
+        self.let_in(caller, limited.then_some(Upstream::Graph))
+    }
+
+    /// Lets a call to Notion in, whose connection's budget is charged.
+    pub(crate) fn admit_notion(&self, caller: &Caller) -> Result<Slot, Refusal> {
+        self.let_in(caller, Some(Upstream::Notion))
+    }
+
+    /// How long on the wall until Notion's rates have room for this connection.
+    pub(crate) fn notion_wait(&self, caller: &Caller) -> Duration {
+        let mut ledger = self.ledger(Upstream::Notion);
+        let wait_us = ledger.wait_us(self.shared.clock.now_us(), caller);
+        self.shared.clock.wall(wait_us)
+    }
+
+    fn let_in(&self, caller: &Caller, charged: Option<Upstream>) -> Result<Slot, Refusal> {
         let calls = Arc::clone(&self.shared.calls);
         let in_progress = calls.try_acquire_owned().map_err(|_| Refusal::Capacity)?;
-        let ticket = if limited {
-            Some(self.charge(caller)?)
-        } else {
-            None
+        let ticket = match charged {
+            Some(upstream) => Some((upstream, self.charge(upstream, caller)?)),
+            None => None,
         };
         Ok(Slot {
             simulator: self.clone(),
@@ -129,39 +152,44 @@ impl Simulator {
         self.shared.clock.wall(unscaled_us)
     }
 
-    fn charge(&self, caller: &Caller) -> Result<Ticket, Refusal> {
-        let mut ledger = self.ledger();
+    fn charge(&self, upstream: Upstream, caller: &Caller) -> Result<Ticket, Refusal> {
+        let mut ledger = self.ledger(upstream);
         // Read under the lock, so that instants are in the order of the arrivals.
         ledger.arrive(self.shared.clock.now_us(), caller)
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.shared
-            .ledger
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn ledger(&self, upstream: Upstream) -> MutexGuard<'_, Ledger> {
+        match upstream {
+            Upstream::Graph => lock(&self.shared.graph),
+            Upstream::Notion => lock(&self.shared.notion),
+        }
     }
 
+    /// What users of OneNote wrote.
     pub(crate) fn written(&self) -> MutexGuard<'_, Written> {
-        self.shared
-            .written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.written)
+    }
+
+    /// What is in Notion.
+    pub(crate) fn workspace(&self) -> MutexGuard<'_, Workspace> {
+        lock(&self.shared.workspace)
     }
 
     pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
-        self.shared
-            .faults
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.faults)
     }
+}
+
+/// A panic elsewhere leaves nothing half done that others could not read.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call in progress; dropping it ends the call.
 #[derive(Debug)]
 pub(crate) struct Slot {
     simulator: Simulator,
-    ticket: Option<Ticket>,
+    ticket: Option<(Upstream, Ticket)>,
     _in_progress: OwnedSemaphorePermit,
 }
 
@@ -179,8 +207,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.simulator.ledger().leave(&ticket);
+        if let Some((upstream, ticket)) = self.ticket.take() {
+            self.simulator.ledger(upstream).leave(&ticket);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! All budgets: a call meets its user's and its application's.
+//! All budgets of one API: a call meets its user's and its application's, or that of its
+//! connection.
 //!
 //! A refused call is refused whole: it takes no slot anywhere. Whether it still counts against
 //! the rates, of both budgets, is a setting.
@@ -7,13 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::limits::Gate;
 use super::referee::Referee;
-use super::stats::{BudgetStats, LayerStats, Scope};
+use super::stats::{BudgetStats, LayerStats, Scope, Upstream};
 use crate::identity::Caller;
 use crate::random::{between, hash};
-use crate::settings::{Limits, Rejected, ScopeLimits, Settings, Windows};
+use crate::settings::{Rejected, ScopeLimits, Settings, Windows};
 
 /// The most budgets kept apart; idle ones make room by being summed up.
 const BUDGETS_MAX: usize = 20_000;
+
+/// What a scope without limits has; no API here has such.
+static UNLIMITED: ScopeLimits = ScopeLimits {
+    rates: Vec::new(),
+    concurrent: u32::MAX,
+};
 
 /// Every budget's counts.
 #[derive(Debug)]
@@ -40,16 +47,10 @@ pub(crate) enum Refusal {
 pub(crate) struct Ticket(Vec<Key>);
 
 impl Ledger {
-    /// Empty, with the limits of the settings.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let rules = Rules {
-            limits: settings.limits.clone(),
-            windows: settings.windows,
-            rejected: settings.rejected,
-            seed: settings.seed,
-        };
+    /// Empty, with the settings' limits of that API.
+    pub(crate) fn new(upstream: Upstream, settings: &Settings) -> Self {
         Self {
-            rules,
+            rules: Rules::new(upstream, settings),
             budgets: BTreeMap::new(),
             retired: BTreeMap::new(),
             rejected: 0,
@@ -76,6 +77,18 @@ impl Ledger {
         }
     }
 
+    /// How long until the rates of this caller have room, if nobody calls before.
+    pub(crate) fn wait_us(&mut self, now_us: u64, caller: &Caller) -> u64 {
+        let now_us = self.latest_us.max(now_us);
+        let mut longest = 0;
+        for key in self.rules.keys(caller) {
+            if let Some(budget) = self.budgets.get_mut(&key) {
+                longest = longest.max(budget.gate.wait_us(now_us));
+            }
+        }
+        longest
+    }
+
     /// The call is over.
     pub(crate) fn leave(&mut self, ticket: &Ticket) {
         self.each(&ticket.0, Budget::leave);
@@ -91,7 +104,7 @@ impl Ledger {
         let now_us = self.latest_us.max(now_us);
         let live = self.budgets.iter_mut().map(|(key, budget)| {
             let layers = budget.layers(self.rules.limits_of(key.scope), now_us);
-            key.score(layers)
+            key.score(self.rules.upstream, layers)
         });
         let retired = self.retired.iter().map(|(scope, layers)| {
             let key = Key {
@@ -102,7 +115,7 @@ impl Ledger {
             };
             BudgetStats {
                 key: "*".to_owned(),
-                ..key.score(layers.clone())
+                ..key.score(self.rules.upstream, layers.clone())
             }
         });
         live.chain(retired).collect()
@@ -180,33 +193,44 @@ fn merge(sum: &mut Vec<LayerStats>, layers: Vec<LayerStats>) {
 
 #[derive(Debug)]
 struct Rules {
-    limits: Limits,
+    upstream: Upstream,
+    /// The scopes that have limits, the widest last.
+    limits: Vec<(Scope, ScopeLimits)>,
     windows: Windows,
     rejected: Rejected,
     seed: u64,
 }
 
 impl Rules {
-    fn keys(&self, caller: &Caller) -> Vec<Key> {
-        let user = Key {
-            scope: Scope::User,
-            app: caller.app.clone(),
-            tenant: caller.tenant.clone(),
-            user: caller.user.clone(),
+    fn new(upstream: Upstream, settings: &Settings) -> Self {
+        let limits = match upstream {
+            Upstream::Graph => {
+                let user = (Scope::User, settings.limits.user.clone());
+                let app = settings.limits.app.clone().map(|app| (Scope::App, app));
+                [user].into_iter().chain(app).collect()
+            }
+            Upstream::Notion => vec![(Scope::App, settings.notion.clone())],
         };
-        let app = self.limits.app.as_ref().map(|_| Key {
-            scope: Scope::App,
-            app: caller.app.clone(),
-            tenant: String::new(),
-            user: String::new(),
-        });
-        [user].into_iter().chain(app).collect()
+        Self {
+            upstream,
+            limits,
+            windows: settings.windows,
+            rejected: settings.rejected,
+            seed: settings.seed,
+        }
     }
 
+    fn keys(&self, caller: &Caller) -> Vec<Key> {
+        let key = |(scope, _): &(Scope, ScopeLimits)| Key::of(*scope, caller);
+        self.limits.iter().map(key).collect()
+    }
+
+    /// The limits at a scope; of the only one, where there is but one.
     fn limits_of(&self, scope: Scope) -> &ScopeLimits {
-        match (scope, &self.limits.app) {
-            (Scope::App, Some(limits)) => limits,
-            _ => &self.limits.user,
+        let own = self.limits.iter().find(|(of, _)| *of == scope);
+        match own.or(self.limits.first()) {
+            Some((_, limits)) => limits,
+            None => &UNLIMITED,
         }
     }
 
@@ -244,12 +268,27 @@ struct Key {
 }
 
 impl Key {
-    fn score(&self, layers: Vec<LayerStats>) -> BudgetStats {
+    fn of(scope: Scope, caller: &Caller) -> Self {
+        let app = caller.app.clone();
+        let (tenant, user) = match scope {
+            Scope::User => (caller.tenant.clone(), caller.user.clone()),
+            Scope::App => Default::default(),
+        };
+        Self {
+            scope,
+            app,
+            tenant,
+            user,
+        }
+    }
+
+    fn score(&self, upstream: Upstream, layers: Vec<LayerStats>) -> BudgetStats {
         let key = match self.scope {
             Scope::App => self.app.clone(),
             Scope::User => format!("{}/{}/{}", self.app, self.tenant, self.user),
         };
         BudgetStats {
+            upstream,
             scope: self.scope,
             key,
             app: self.app.clone(),

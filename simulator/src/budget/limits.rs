@@ -47,6 +47,12 @@ impl Gate {
         rates.chain([self.in_flight >= self.concurrent]).collect()
     }
 
+    /// How long until every rate has room, if nothing is counted before.
+    pub(crate) fn wait_us(&mut self, now_us: u64) -> u64 {
+        let waits = self.rates.iter_mut().map(|rate| rate.wait_us(now_us));
+        waits.max().unwrap_or(0)
+    }
+
     /// Counts one call against every rate.
     pub(crate) fn count(&mut self, now_us: u64) {
         self.rates.iter_mut().for_each(|rate| rate.add(now_us));
@@ -111,6 +117,17 @@ impl RateGate {
                     log.pop_front();
                 }
             }
+        }
+    }
+
+    /// How long until it has room.
+    fn wait_us(&mut self, now_us: u64) -> u64 {
+        if !self.is_full(now_us) {
+            return 0;
+        }
+        match &self.count {
+            Count::Fixed { phase_us, .. } => self.window_us - (now_us + phase_us) % self.window_us,
+            Count::Sliding(log) => log.front().map_or(0, |t| t + self.window_us - now_us),
         }
     }
 
@@ -208,6 +225,20 @@ mod tests {
         }
         assert_eq!(gate.refusals(200 * S), [true, false]);
         assert_eq!(gate.refusals(257 * S), [false, false]);
+    }
+
+    #[test]
+    fn the_wait_ends_when_there_is_room() {
+        for windows in [Windows::Fixed, Windows::Sliding] {
+            let mut gate = gate(windows, 20 * S);
+            for t in [30, 38, 39] {
+                assert_eq!(gate.wait_us(t * S), 0);
+                assert!(passes(&mut gate, t * S));
+            }
+            let wait_us = gate.wait_us(39 * S);
+            assert!(wait_us > 0 && !passes(&mut gate, 39 * S + wait_us - 1));
+            assert!(passes(&mut gate, 39 * S + wait_us), "{windows:?}");
+        }
     }
 
     #[test]

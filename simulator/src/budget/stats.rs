@@ -15,18 +15,21 @@ pub struct Stats {
     pub as_of_ms: u64,
     /// How many times faster than the wall the lookalike runs.
     pub time_scale: u32,
-    /// One entry per user and per application, in the order of their keys.
+    /// One entry per user and per application, and then per connection of Notion, in the order of
+    /// their keys.
     pub budgets: Vec<BudgetStats>,
 }
 
 /// One budget's score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetStats {
+    /// Which API's limits these are.
+    pub upstream: Upstream,
     /// Whose it is.
     pub scope: Scope,
     /// `app/tenant/user` or `app`; `*` stands for all long idle ones together.
     pub key: String,
-    /// The application.
+    /// The application; Notion's connections are such.
     pub app: String,
     /// The tenant; empty at app scope, or where the token names none.
     pub tenant: String,
@@ -54,6 +57,16 @@ pub struct LayerStats {
     /// Calls in flight now, for concurrency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<u32>,
+}
+
+/// The API whose limits are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Upstream {
+    /// Microsoft Graph's OneNote.
+    Graph,
+    /// Notion.
+    Notion,
 }
 
 /// Whose budget it is.

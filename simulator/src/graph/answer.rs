@@ -1,13 +1,13 @@
 //! An answer before it becomes a response.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::call::Call;
 use super::errors::{self, JSON};
 use crate::content::html::escape;
 use crate::faults::{BodyShape, Fault};
+pub(super) use crate::streams::Payload;
 
 /// What is answered, and with what.
 #[derive(Debug)]
@@ -17,25 +17,6 @@ pub(super) struct Answer {
     pub(super) payload: Payload,
     /// Set after the usual ones, replacing them.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-}
-
-/// A body.
-#[derive(Debug)]
-pub(super) enum Payload {
-    /// All of it.
-    Bytes(Bytes),
-    /// So many bytes, made while they are sent.
-    Large(u64),
-}
-
-impl Payload {
-    /// Its length in bytes.
-    pub(super) fn len(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Large(length) => *length,
-        }
-    }
 }
 
 impl Answer {

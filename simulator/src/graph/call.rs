@@ -5,10 +5,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 
 use super::answer::{Answer, Payload};
-use super::streams;
 use crate::clock::wall_seconds;
-use crate::random::{hash, mix};
+use crate::random::{guid, hash};
 use crate::simulator::Simulator;
+use crate::streams;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("client-request-id");
@@ -89,30 +89,5 @@ impl Call {
         }
         headers.extend(answer.headers);
         response
-    }
-}
-
-/// A version 4 GUID.
-fn guid(random: u64) -> String {
-    let (high, low) = (random, mix(random));
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 48) & 0x3fff,
-        low & 0xffff_ffff_ffff,
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn guids_look_like_version_4() {
-        for n in 0..100 {
-            let guid = super::guid(crate::random::mix(n));
-            assert_eq!((guid.len(), guid.as_bytes()[14]), (36, b'4'));
-            assert!(b"89ab".contains(&guid.as_bytes()[19]), "{guid}");
-        }
     }
 }

@@ -9,7 +9,6 @@ mod page_text;
 mod paths;
 mod query;
 mod reads;
-mod streams;
 mod writes;
 
 use std::time::Duration;
@@ -21,9 +20,10 @@ use axum::response::Response;
 use bytes::Bytes;
 
 use crate::content::library::Library;
-use crate::faults::{Cut, Fault};
+use crate::faults::Fault;
 use crate::identity::{self, Caller};
 use crate::simulator::{Simulator, Slot};
+use crate::streams;
 use answer::Answer;
 use call::Call;
 use errors::GraphError;
@@ -122,15 +122,8 @@ fn carry_out(
     write.run(target, &mut written)
 }
 
-/// Sends the answer, cut where the fault says so; the slot is free before its last byte leaves.
+/// Sends the answer, cut where the fault says so.
 fn deliver(call: &Call, answer: Answer, fault: &Fault, slot: Slot) -> Response {
     let answer = answer.with_headers(fault.header_pairs());
-    match fault.cut {
-        Some(Cut::BeforeHeaders) => {
-            drop(slot);
-            call.respond_with(answer, |_| streams::broken())
-        }
-        Some(Cut::MidBody) => call.respond_with(answer, |payload| streams::half(payload, slot)),
-        None => call.respond_with(answer, |payload| streams::whole(payload, slot)),
-    }
+    call.respond_with(answer, |payload| streams::cut(payload, fault.cut, slot))
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A wrong assumption is a failed test.
 
 mod limits;
+mod notion;
 mod reads;
 mod shutdown;
 mod support;

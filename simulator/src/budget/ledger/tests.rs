@@ -4,11 +4,12 @@ use crate::random::mix;
 const MINUTE: u64 = 60_000_000;
 
 fn ledger(windows: Windows, rejected: Rejected) -> Ledger {
-    Ledger::new(&Settings {
+    let settings = Settings {
         windows,
         rejected,
         ..Settings::default()
-    })
+    };
+    Ledger::new(Upstream::Graph, &settings)
 }
 
 fn caller(user: &str) -> Caller {
@@ -152,7 +153,7 @@ fn no_enforced_window_ever_holds_more_than_the_limit() {
 #[test]
 fn idle_budgets_make_room_and_stay_in_the_score() {
     let mut ledger = ledger(Windows::Sliding, Rejected::Ignore);
-    ledger.rules.limits.app = None;
+    ledger.rules.limits.truncate(1);
     for n in 0..BUDGETS_MAX {
         assert_eq!(call(&mut ledger, 0, &format!("u{n}")), Ok(()));
     }

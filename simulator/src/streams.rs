@@ -6,14 +6,33 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 
-use super::answer::Payload;
+use crate::faults::Cut;
 use crate::simulator::Slot;
+
+/// A body.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    /// All of it.
+    Bytes(Bytes),
+    /// So many bytes, made while they are sent.
+    Large(u64),
+}
+
+impl Payload {
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Large(length) => *length,
+        }
+    }
+}
 
 const CHUNK: usize = 64 * 1024;
 static FILLER: [u8; CHUNK] = [b'~'; CHUNK];
 
 /// A body for a call that holds no slot.
-pub(super) fn unmetered(payload: Payload) -> Body {
+pub(crate) fn unmetered(payload: Payload) -> Body {
     match payload {
         Payload::Bytes(bytes) => Body::from(bytes),
         Payload::Large(length) => made(length, None, false),
@@ -21,7 +40,7 @@ pub(super) fn unmetered(payload: Payload) -> Body {
 }
 
 /// The whole payload.
-pub(super) fn whole(payload: Payload, slot: Slot) -> Body {
+fn whole(payload: Payload, slot: Slot) -> Body {
     match payload {
         Payload::Bytes(bytes) => {
             drop(slot);
@@ -31,8 +50,20 @@ pub(super) fn whole(payload: Payload, slot: Slot) -> Body {
     }
 }
 
+/// The payload, cut where a fault says so; the slot is free before the last byte leaves.
+pub(crate) fn cut(payload: Payload, cut: Option<Cut>, slot: Slot) -> Body {
+    match cut {
+        Some(Cut::BeforeHeaders) => {
+            drop(slot);
+            broken()
+        }
+        Some(Cut::MidBody) => half(payload, slot),
+        None => whole(payload, slot),
+    }
+}
+
 /// Half of the payload, and then the connection breaks.
-pub(super) fn half(payload: Payload, slot: Slot) -> Body {
+fn half(payload: Payload, slot: Slot) -> Body {
     match payload {
         Payload::Bytes(bytes) => {
             drop(slot);
@@ -50,7 +81,7 @@ pub(super) fn half(payload: Payload, slot: Slot) -> Body {
 
 /// Nothing at all: the connection breaks before the head of the answer is written, since the
 /// server flushes a head only together with the first of its body.
-pub(super) fn broken() -> Body {
+fn broken() -> Body {
     Body::from_stream(stream::iter([Err::<Bytes, _>(io::Error::from(
         io::ErrorKind::BrokenPipe,
     ))]))
