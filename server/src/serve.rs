@@ -25,7 +25,10 @@ use crate::{
     config::{self, Config, WebAddress},
     dashboard, gateway,
     gateway::GatewayState,
-    http::{self, AllowedHosts, BindError, Guard, Health, Shutdown},
+    http::{
+        self, AllowedHosts, BindError, Guard, Health, Listener, RELOAD_EVERY, Shutdown, Tls,
+        TlsError,
+    },
     limiter::{self, Limiters, Recovery},
     live::Publisher,
     store::{self, Store},
@@ -82,6 +85,9 @@ pub enum Error {
     /// The limits or their counters cannot be used.
     #[error("server.state_dir")]
     Limiters(#[source] limiter::OpenError),
+    /// The listeners' certificate cannot be served.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No certificates to know upstreams by.
     #[error("upstreams")]
     Roots(#[from] gateway::RootsError),
@@ -131,6 +137,7 @@ pub async fn run(
     ready: impl FnOnce(Ready),
 ) -> Result<(), Error> {
     options.check(&config)?;
+    let tls = config.server.tls.clone().map(Tls::load).transpose()?;
     let _state_dir = StateDir::take(&config.server.state_dir)?;
     let secret = key_secret::load(&config.server.state_dir)?;
     let store = Store::open(&config.server.database_url).await?;
@@ -138,7 +145,7 @@ pub async fn run(
         .await
         .map_err(Error::Limiters)?;
     let gateway = GatewayState::new(pairs(&config, &limiters), &secret)?;
-    let listeners = Listeners::bind(&config.server).await?;
+    let listeners = Listeners::bind(&config.server, tls).await?;
     let limiters = Arc::new(limiters);
     let house = House {
         config,
@@ -180,30 +187,32 @@ fn pairs(config: &Config, limiters: &Limiters) -> Vec<(config::Upstream, limiter
 
 /// Both ports, taken but not served.
 struct Listeners {
-    dashboard: TcpListener,
-    gateway: TcpListener,
+    dashboard: Listener,
+    gateway: Listener,
+    tls: Option<Tls>,
     ready: Ready,
 }
 
 impl Listeners {
-    async fn bind(server: &config::Server) -> Result<Self, Error> {
+    async fn bind(server: &config::Server, tls: Option<Tls>) -> Result<Self, Error> {
         let (dashboard, dashboard_at) = listen("server.listen", server.listen).await?;
         let (gateway, gateway_at) = listen("server.gateway_listen", server.gateway_listen).await?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = |key, configured: &Option<WebAddress>, bound| {
+            address(key, configured.as_ref(), scheme, bound)
+        };
         let ready = Ready {
-            dashboard: address(
-                "server.public_url",
-                server.public_url.as_ref(),
-                dashboard_at,
-            )?,
-            gateway: address(
-                "server.gateway_url",
-                server.gateway_url.as_ref(),
-                gateway_at,
-            )?,
+            dashboard: url("server.public_url", &server.public_url, dashboard_at)?,
+            gateway: url("server.gateway_url", &server.gateway_url, gateway_at)?,
+        };
+        let listener = |socket| Listener {
+            socket,
+            tls: tls.clone(),
         };
         Ok(Self {
-            dashboard,
-            gateway,
+            dashboard: listener(dashboard),
+            gateway: listener(gateway),
+            tls,
             ready,
         })
     }
@@ -225,12 +234,13 @@ async fn listen(
 fn address(
     key: &str,
     configured: Option<&WebAddress>,
+    scheme: &str,
     bound: SocketAddr,
 ) -> Result<WebAddress, Error> {
     if let Some(address) = configured {
         return Ok(address.clone());
     }
-    let address = format!("http://{bound}").parse().ok();
+    let address = format!("{scheme}://{bound}").parse().ok();
     address
         .filter(|_| !bound.ip().is_unspecified())
         .ok_or_else(|| {
@@ -281,6 +291,9 @@ impl House {
         let dashboard = self.dashboard(&publisher, &listeners.ready);
         let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
         let gateway = http::guarded(gateway::router(self.gateway.clone()), "gateway", guard);
+        if let Some(tls) = listeners.tls {
+            tokio::spawn(tls.keep_current(RELOAD_EVERY, self.shutdown.clone()));
+        }
         tracing::info!(dashboard = %listeners.ready.dashboard, gateway = %listeners.ready.gateway, "ready");
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
@@ -355,15 +368,21 @@ mod tests {
     #[test]
     fn who_listens_everywhere_must_say_where_it_is_reached() {
         let everywhere = "0.0.0.0:3000".parse().unwrap();
-        let error = address("server.public_url", None, everywhere).unwrap_err();
+        let error = address("server.public_url", None, "http", everywhere).unwrap_err();
         assert_eq!(
             error.to_string(),
             "server.public_url: is needed when listening on 0.0.0.0"
         );
         let configured = "https://spillway.example.org".parse().unwrap();
-        let found = address("server.public_url", Some(&configured), everywhere).unwrap();
+        let found = address("server.public_url", Some(&configured), "http", everywhere).unwrap();
         assert_eq!(found, configured);
-        let own = address("server.public_url", None, "[::1]:3000".parse().unwrap()).unwrap();
-        assert_eq!(own.to_string(), "http://[::1]:3000");
+        let own = address(
+            "server.public_url",
+            None,
+            "https",
+            "[::1]:3000".parse().unwrap(),
+        )
+        .unwrap();
+        assert_eq!(own.to_string(), "https://[::1]:3000");
     }
 }

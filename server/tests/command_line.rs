@@ -105,7 +105,7 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
         ),
         (
             changed(dir, "[upstreams", "tls_key = 'k'\n[upstreams"),
-            "server.tls_key: not supported yet",
+            "server.tls_cert: is needed where server.tls_key is given",
         ),
         (
             format!("{}[mail]\n", config_text(dir, NOBODY)),

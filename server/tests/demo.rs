@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, Version};
 use http_body_util::Full;
 use serde_json::Value;
 use spillway_server::demo::people::Person;
@@ -57,7 +57,7 @@ impl Demo {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let banner = banner(stdout);
         Self {
-            dashboard: address(&banner, "http://", "/"),
+            dashboard: address(&banner, "Open\n\n      ", "/\n"),
             simulator: address(&banner, "Simulator   http://", "/_sim/stats"),
             child,
             banner,
@@ -137,7 +137,9 @@ fn banner(stdout: impl BufRead) -> String {
 
 fn address(banner: &str, before: &str, after: &str) -> SocketAddr {
     let (_, rest) = banner.split_once(before).unwrap();
-    rest.split_once(after).unwrap().0.parse().unwrap()
+    let (address, _) = rest.split_once(after).unwrap();
+    let scheme = address.find("://").map_or(0, |at| at + 3);
+    address[scheme..].parse().unwrap()
 }
 
 async fn get(from: SocketAddr, path: &str) -> Value {
@@ -264,6 +266,21 @@ async fn one_who_always_asks_uses_a_whole_hour() {
     assert_clean(&stats);
     let used = hours.iter().sum::<f64>() / hours.len() as f64 / 400.0;
     assert!(used >= 0.98, "{used} of the hour");
+    demo.end();
+}
+
+#[tokio::test]
+async fn over_tls_its_users_and_whoever_trusts_its_authority_are_served() {
+    let demo = Demo::start(&["--tls", "--time-scale", "300"]);
+    let ca = std::fs::read_to_string(demo.folder().join("ca.pem")).unwrap();
+    let client = support::tls::client(&ca, rustls::ALL_VERSIONS, &["h2"]);
+    let request = Request::get("/healthz").body(Full::default()).unwrap();
+    let (version, reply) = client.send(demo.dashboard, request).await;
+    assert_eq!((version, reply.status), (Version::HTTP_2, StatusCode::OK));
+    while demo.stats().await.arrived < 20 {
+        tokio::time::sleep(LOOK).await;
+    }
+    assert_clean(&demo.stats().await);
     demo.end();
 }
 

@@ -12,6 +12,7 @@ mod global;
 mod paths;
 mod server;
 mod source;
+mod tls;
 mod upstream;
 mod workload;
 
@@ -25,6 +26,7 @@ pub use error::Error;
 pub use global::NAME as GLOBAL;
 pub use paths::{PathPattern, PatternError};
 pub use server::Server;
+pub use tls::TlsFiles;
 pub use upstream::{Upstream, UserFrom};
 pub use workload::{Claims, Workload};
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     Error, WebAddress,
     source::{self, NotYet},
+    tls::{self, TlsFiles},
 };
 
 /// The users one upstream may keep counts for: what engine.md's memory figures were measured with.
@@ -26,6 +27,8 @@ pub struct Server {
     pub gateway_url: Option<WebAddress>,
     /// The only hosts that requests may name; `None`: those of the two addresses above.
     pub allowed_hosts: Option<Vec<Authority>>,
+    /// What both listeners speak TLS with; `None`: they do not.
+    pub tls: Option<TlsFiles>,
     /// Where policies and everything else that must last are kept.
     pub database_url: String,
     /// Where the counters' journal and snapshot are kept.
@@ -53,10 +56,8 @@ pub(super) struct Raw {
     _secret_key_file: Option<NotYet>,
     #[serde(rename = "cors_origins")]
     _cors_origins: Option<NotYet>,
-    #[serde(rename = "tls_cert")]
-    _tls_cert: Option<NotYet>,
-    #[serde(rename = "tls_key")]
-    _tls_key: Option<NotYet>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     #[serde(rename = "trusted_proxies")]
     _trusted_proxies: Option<NotYet>,
     #[serde(rename = "redis_url")]
@@ -76,11 +77,17 @@ impl Raw {
             let problem = "must differ from server.listen: upstream content never shares the dashboard's origin";
             return Err(Error::invalid("server.gateway_listen", problem));
         }
+        let tls = tls::files(self.tls_cert, self.tls_key)?;
+        let public_url = origin("server.public_url", self.public_url)?;
+        tls::check_url(tls.as_ref(), "server.public_url", public_url.as_ref())?;
+        let gateway_url = origin("server.gateway_url", self.gateway_url)?;
+        tls::check_url(tls.as_ref(), "server.gateway_url", gateway_url.as_ref())?;
         Ok(Server {
             listen,
             gateway_listen,
-            public_url: origin("server.public_url", self.public_url)?,
-            gateway_url: origin("server.gateway_url", self.gateway_url)?,
+            public_url,
+            gateway_url,
+            tls,
             allowed_hosts: self.allowed_hosts.map(hosts).transpose()?,
             database_url: database(self.database_url)?,
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),

@@ -166,7 +166,19 @@ fn what_is_wrong_is_named() {
         ),
         (
             with("[server]\ntls_cert = 'x.pem'"),
-            "server.tls_cert: not supported yet",
+            "server.tls_key: is needed where server.tls_cert is given",
+        ),
+        (
+            with("[server]\ntls_key = 'x.key'"),
+            "server.tls_cert: is needed where server.tls_key is given",
+        ),
+        (
+            with("[server]\ntls_cert = 'x'\ntls_key = 'y'\npublic_url = 'http://a.example'"),
+            "server.public_url: must begin with https://",
+        ),
+        (
+            with("[server]\ntls_cert = 'x'\ntls_key = 'y'\ngateway_url = 'http://a.example'"),
+            "server.gateway_url: must begin with https://",
         ),
         (
             with("[server]\ntrusted_proxies = []"),

@@ -5,7 +5,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 use spillway_simulator::{Rejected, Settings, Windows};
 
-use super::Error;
+use super::{
+    Error, Folder,
+    authority::{self, Files},
+};
 
 /// `spillway demo`
 ///
@@ -23,6 +26,10 @@ pub struct Demo {
     /// Where the simulator listens; loopback only
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3002")]
     pub simulator_listen: SocketAddr,
+    /// Speak TLS on both ports, as SDKs insist on, with a certificate made for this run; its
+    /// authority, for clients to trust, is written beside the database
+    #[arg(long)]
+    pub tls: bool,
     /// How many times faster than the wall clock everything runs: 60 makes an hour's limit
     /// a minute's. Up to 1000; beyond some 300 the machine is slower than the latencies
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -61,6 +68,19 @@ impl Demo {
             seed: self.seed,
             ..Settings::default()
         }
+    }
+
+    /// What TLS needs, made anew.
+    pub(super) fn certificates(&self, folder: &Folder<'_>) -> Result<Option<Files>, Error> {
+        if !self.tls {
+            return Ok(None);
+        }
+        let addresses = [self.listen.ip(), self.gateway_listen.ip()];
+        Ok(Some(authority::write(
+            folder.path(),
+            addresses,
+            jiff::Timestamp::now(),
+        )?))
     }
 
     /// All three addresses must be this machine's own: nothing here asks who calls.

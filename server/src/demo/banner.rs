@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{Demo, Folder, people::Person, settings::UPSTREAM};
+use super::{Demo, Folder, authority::Files, people::Person, settings::UPSTREAM};
 use crate::serve::Ready;
 
 /// Everything that is worth knowing once it runs.
@@ -18,6 +18,7 @@ pub(super) struct Banner<'a> {
     simulator: SocketAddr,
     folder: &'a Path,
     temporary: bool,
+    ca: Option<&'a Path>,
 }
 
 impl<'a> Banner<'a> {
@@ -33,6 +34,15 @@ impl<'a> Banner<'a> {
             simulator,
             folder: folder.path(),
             temporary: folder.is_temporary(),
+            ca: None,
+        }
+    }
+
+    /// Says how clients come to trust the certificates.
+    pub(super) fn with(self, certificates: Option<&'a Files>) -> Self {
+        Self {
+            ca: certificates.map(|files| files.ca.as_path()),
+            ..self
         }
     }
 
@@ -40,6 +50,19 @@ impl<'a> Banner<'a> {
     pub(super) fn show(&self) {
         let mut out = io::stdout().lock();
         let _ = write!(out, "{self}").and_then(|()| out.flush());
+    }
+
+    fn certificates(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(ca) = self.ca.map(Path::display) else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "  Clients trust its certificates by their authority's file (a browser warns, or imports it):\n\n      \
+             export NODE_EXTRA_CA_CERTS={ca}     # JavaScript\n      \
+             export SSL_CERT_FILE={ca}     # Python, .NET, OpenSSL\n      \
+             curl --cacert {ca} …\n"
+        )
     }
 
     fn time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +119,7 @@ impl fmt::Display for Banner<'_> {
             f,
             "  Simulator   http://{simulator}/_sim/stats     the referee: what arrived, what it rejected\n"
         )?;
+        self.certificates(f)?;
         self.time(f)?;
         self.users(f)?;
         let fate = if self.temporary {
@@ -131,7 +155,16 @@ mod tests {
             gateway: "http://127.0.0.1:3001".parse().unwrap(),
         };
         let folder = Folder::Kept(Path::new("/data"));
-        Banner::new(&line.demo, &ready, ([127, 0, 0, 1], 3002).into(), &folder).to_string()
+        let certificates = line.demo.tls.then(|| Files {
+            ca: "/data/ca.pem".into(),
+            server: crate::config::TlsFiles {
+                cert: "/data/server.pem".into(),
+                key: "/data/server.key".into(),
+            },
+        });
+        Banner::new(&line.demo, &ready, ([127, 0, 0, 1], 3002).into(), &folder)
+            .with(certificates.as_ref())
+            .to_string()
     }
 
     #[test]
@@ -149,6 +182,19 @@ mod tests {
             "/data.",
         ] {
             assert!(banner.contains(part), "{part}: {banner}");
+        }
+        assert!(!banner.contains("ca.pem"), "{banner}");
+    }
+
+    #[test]
+    fn clients_are_told_what_to_trust() {
+        let banner = shown(&["--tls"]);
+        for line in [
+            "export NODE_EXTRA_CA_CERTS=/data/ca.pem ",
+            "export SSL_CERT_FILE=/data/ca.pem ",
+            "curl --cacert /data/ca.pem ",
+        ] {
+            assert!(banner.contains(line), "{banner}");
         }
     }
 

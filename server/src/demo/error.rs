@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 
 use spillway_simulator::SettingsError;
 
+use super::authority;
 use crate::{config, http::BindError, serve};
 
 /// Why the demo could not start, or not end well.
@@ -37,6 +38,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// There are no certificates.
+    #[error("--tls")]
+    Certificates(#[from] authority::Error),
+    /// Nobody can trust the certificates.
+    #[error("--tls: the authority cannot be trusted")]
+    Trust(#[source] rustls::Error),
     /// Database or counters in the folder cannot be used.
     #[error("--data-dir")]
     Data(#[source] serve::Error),

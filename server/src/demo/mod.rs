@@ -6,6 +6,7 @@
 //! what is in flight, and only then does the simulator stop answering.
 
 mod args;
+pub mod authority;
 mod banner;
 mod error;
 mod folder;
@@ -27,7 +28,7 @@ pub use args::Demo;
 use banner::Banner;
 pub use error::Error;
 use folder::Folder;
-use workload::Workload;
+use workload::{Gateway, Workload};
 
 /// Runs the demo until `shutdown` begins.
 ///
@@ -38,7 +39,9 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
     let folder = Folder::open(demo.data_dir.as_deref())?;
     let simulator = Simulator::new(demo.simulator())?;
     let (listener, at) = listen(demo.simulator_listen).await?;
-    let config = settings::config(demo, at, &folder)?;
+    let certificates = demo.certificates(&folder)?;
+    let config = settings::config(demo, at, &folder, certificates.as_ref())?;
+    let gateway = Gateway::new(certificates.as_ref().map(|files| files.ca.as_path()))?;
     let options = Options {
         open: true,
         recovery: Recovery::AssumeFull,
@@ -52,8 +55,10 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
     });
     let users = async {
         if let Ok(ready) = told.await {
-            Banner::new(demo, &ready, at, &folder).show();
-            Workload::start(demo, &ready.gateway)
+            Banner::new(demo, &ready, at, &folder)
+                .with(certificates.as_ref())
+                .show();
+            Workload::start(demo, gateway.at(&ready.gateway))
                 .run_until(&shutdown)
                 .await;
         }

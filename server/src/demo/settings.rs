@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Demo, Error, Folder};
+use super::{Demo, Error, Folder, authority::Files};
 use crate::config::Config;
 
 /// The upstream's name: the first segment of the gateway's paths.
@@ -21,6 +21,7 @@ pub(super) fn config(
     demo: &Demo,
     simulator: SocketAddr,
     folder: &Folder<'_>,
+    certificates: Option<&Files>,
 ) -> Result<Config, Error> {
     let mut config = Config::parse(&format!(
         "[upstreams.{UPSTREAM}]\n\
@@ -32,6 +33,7 @@ pub(super) fn config(
     ))?;
     config.server.listen = demo.listen;
     config.server.gateway_listen = demo.gateway_listen;
+    config.server.tls = certificates.map(|files| files.server.clone());
     config.server.database_url = folder.database_url();
     config.server.state_dir = folder.path().join("state");
     Ok(config)

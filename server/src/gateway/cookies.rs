@@ -5,14 +5,22 @@ use http::{HeaderMap, HeaderValue, header::COOKIE};
 /// Cookies that sign people in at the dashboard: an upstream must never see them.
 const SESSION_COOKIES: [&str; 2] = ["spillway_session", "__Host-spillway"];
 
-/// Takes the dashboard's cookies out of each `Cookie`, and leaves the others as they are.
+/// Takes the dashboard's cookies out, and leaves the others as they are, in one header:
+/// HTTP/2 may split it, HTTP/1.1 must not (RFC 9113, 8.2.3).
 pub(super) fn drop_session(headers: &mut HeaderMap) {
     let before: Vec<_> = headers.get_all(COOKIE).iter().cloned().collect();
     headers.remove(COOKIE);
-    for value in before {
-        if let Some(kept) = without_session(&value) {
-            headers.append(COOKIE, kept);
+    let kept: Vec<_> = before.iter().filter_map(without_session).collect();
+    let joined = match kept.as_slice() {
+        [] => return,
+        [one] => Ok(one.clone()),
+        more => {
+            let more: Vec<_> = more.iter().map(HeaderValue::as_bytes).collect();
+            HeaderValue::from_bytes(&more.join(&b"; "[..]))
         }
+    };
+    if let Ok(joined) = joined {
+        headers.insert(COOKIE, joined);
     }
 }
 
@@ -60,7 +68,7 @@ mod tests {
             drop_session(&mut headers);
             let left: Vec<_> = headers.get_all(COOKIE).iter().collect();
             let expected: Vec<_> = kept.into_iter().chain(["more=1"]).collect();
-            assert_eq!(left, expected, "{sent}");
+            assert_eq!(left, [&expected.join("; ")], "{sent}");
         }
     }
 }

@@ -11,7 +11,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, StatusCode, header, uri::Authority};
+use http::{HeaderValue, StatusCode, Version, header, uri::Authority};
 
 use super::Problem;
 use crate::config::WebAddress;
@@ -57,33 +57,64 @@ impl AllowedHosts {
 /// Lets a request pass that names an allowed host, everywhere that it names one.
 pub(super) async fn check(
     State(hosts): State<Arc<AllowedHosts>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(host) = the_only_host(request.headers()) else {
-        let title = "A request must name exactly one host";
-        return Problem::new(StatusCode::BAD_REQUEST, "host_missing", title).into_response();
-    };
-    // In the absolute form the address line wins over the header: both must be ours.
-    let line = request.uri().authority().map(Authority::as_str);
-    if hosts.contains(host) && line.is_none_or(|host| hosts.contains(host)) {
-        next.run(request).await
-    } else {
-        let title = "This server does not answer for that host";
-        Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", title)
-            .detail("Use one of the addresses it was configured with; see server.allowed_hosts.")
-            .into_response()
+    match named(&request) {
+        Named::Nothing => {
+            let title = "A request must name exactly one host";
+            Problem::new(StatusCode::BAD_REQUEST, "host_missing", title).into_response()
+        }
+        Named::Two => {
+            let title = "A request may not name two hosts";
+            Problem::new(StatusCode::BAD_REQUEST, "host_ambiguous", title).into_response()
+        }
+        // In the absolute form the address line wins over the header: both must be ours.
+        Named::Hosts(header, line) if [header, line].iter().all(|host| hosts.contains(host)) => {
+            if !request.headers().contains_key(header::HOST)
+                && let Ok(host) = HeaderValue::from_str(line)
+            {
+                request.headers_mut().insert(header::HOST, host);
+            }
+            next.run(request).await
+        }
+        Named::Hosts(..) => {
+            let title = "This server does not answer for that host";
+            Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", title)
+                .detail(
+                    "Use one of the addresses it was configured with; see server.allowed_hosts.",
+                )
+                .into_response()
+        }
     }
 }
 
-/// The header's value; text that is not visible ASCII is no host of ours.
-fn the_only_host(headers: &HeaderMap) -> Option<&str> {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = hosts.next()?;
-    if hosts.next().is_some() {
-        return None;
+/// What hosts a request names.
+enum Named<'a> {
+    Nothing,
+    /// Different ones where only one can be meant.
+    Two,
+    /// In the header and in the address; the same where it is named only once.
+    Hosts(&'a str, &'a str),
+}
+
+/// HTTP/1.1 names its host in the header, and perhaps in the address, too. HTTP/2 names it in
+/// the address; a header beside it must say the same (RFC 9113, 8.3.1).
+fn named(request: &Request) -> Named<'_> {
+    let line = request.uri().authority().map(Authority::as_str);
+    let mut headers = request.headers().get_all(header::HOST).iter();
+    // Text that is not visible ASCII is no host of ours.
+    let header = headers.next().map(|host| host.to_str().unwrap_or(""));
+    if headers.next().is_some() {
+        return Named::Two;
     }
-    Some(host.to_str().unwrap_or(""))
+    let is_http2 = request.version() == Version::HTTP_2;
+    match (header, line) {
+        (Some(header), Some(line)) if is_http2 && !header.eq_ignore_ascii_case(line) => Named::Two,
+        (Some(header), line) => Named::Hosts(header, line.unwrap_or(header)),
+        (None, Some(line)) if is_http2 => Named::Hosts(line, line),
+        (None, _) => Named::Nothing,
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,6 @@
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-    service::TowerToHyperService,
-};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -16,14 +10,14 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::Shutdown;
+use super::{
+    Shutdown, Tls,
+    connection::{self, Patience},
+};
 
 /// The connections a listener serves at once; more wait in the system's own queue. Well
 /// above what 1,000 viewers and their clients need, well below a raised `nofile`.
 const CONNECTIONS_MAX: usize = 8_192;
-
-/// How long a client may take to send a request's head, so that slow ones free their place.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long to wait when a connection cannot be accepted (no file descriptors left).
 const ACCEPT_RETRY: Duration = Duration::from_millis(200);
@@ -54,38 +48,40 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
         .map_err(|source| BindError::new(address, source))
 }
 
+/// A port that is taken, and how it is spoken to.
+#[derive(Debug)]
+pub struct Listener {
+    /// The port.
+    pub socket: TcpListener,
+    /// What it speaks TLS with; `None`: it does not.
+    pub tls: Option<Tls>,
+}
+
 /// Serves `router` until `shutdown` begins; then takes nothing new and gives what is in
 /// flight `grace` to finish.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, grace: Duration) {
+pub async fn serve(listener: Listener, router: Router, shutdown: Shutdown, grace: Duration) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut end = pin!(shutdown.begun());
     loop {
         let accepted = tokio::select! {
             () = &mut end => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener.socket, &places) => accepted,
         };
         while connections.try_join_next().is_some() {}
         let Some((stream, place)) = accepted else {
             continue;
         };
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(
-                TokioIo::new(stream),
-                TowerToHyperService::new(router.clone()),
-            );
-        let connection = graceful.watch(connection);
+        let (tls, router) = (listener.tls.clone(), router.clone());
+        let connection =
+            connection::serve(stream, tls, router, shutdown.clone(), Patience::default());
         connections.spawn(async move {
-            // Whatever ends a connection early is the client's; nothing is left to do.
-            let _ = connection.await;
+            connection.await;
             drop(place);
         });
     }
     drop(listener);
-    let cut = finish(graceful, connections, grace).await;
+    let cut = finish(connections, grace).await;
     if cut > 0 {
         tracing::warn!(
             connections = cut,
@@ -94,18 +90,10 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, gr
     }
 }
 
-/// Ends idle connections at once and the others after their calls; says how many had to be
-/// cut.
-async fn finish(
-    graceful: GracefulShutdown,
-    mut connections: JoinSet<()>,
-    grace: Duration,
-) -> usize {
-    let ended = async {
-        graceful.shutdown().await;
-        // A connection is over a moment before its task is.
-        while connections.join_next().await.is_some() {}
-    };
+/// Waits for connections, which end by themselves: idle ones at once, the others after
+/// their calls. Says how many had to be cut.
+async fn finish(mut connections: JoinSet<()>, grace: Duration) -> usize {
+    let ended = async { while connections.join_next().await.is_some() {} };
     let _ = timeout(grace, ended).await;
     connections.abort_all();
     let mut cut = 0;
@@ -166,6 +154,10 @@ mod tests {
                 "done"
             });
             let router = Router::new().route("/", answer);
+            let listener = Listener {
+                socket: listener,
+                tls: None,
+            };
             let serving = tokio::spawn(serve(listener, router, shutdown.clone(), grace));
             Self {
                 address,
@@ -206,49 +198,28 @@ mod tests {
         slow.serving.await.unwrap();
     }
 
-    /// A connection that ends as soon as it is asked to; its client stays.
-    fn idle(
-        graceful: &GracefulShutdown,
-    ) -> (tokio::io::DuplexStream, impl Future<Output = ()> + use<>) {
-        let (client, server) = tokio::io::duplex(64);
-        let service = hyper::service::service_fn(|_| async {
-            Ok::<_, std::convert::Infallible>(http::Response::new(String::new()))
-        });
-        let idle = http1::Builder::new().serve_connection(TokioIo::new(server), service);
-        let idle = graceful.watch(idle);
-        (client, async move {
-            let _ = idle.await;
-        })
-    }
-
     #[tokio::test]
     async fn connections_that_ended_are_not_called_cut() {
         let mut connections = JoinSet::new();
         for _ in 0..3 {
             connections.spawn(async {});
         }
-        let graceful = GracefulShutdown::new();
-        let (_client, idle) = idle(&graceful);
-        connections.spawn(idle);
         connections.spawn(std::future::pending());
-        let cut = finish(graceful, connections, Duration::from_millis(10)).await;
+        let cut = finish(connections, Duration::from_millis(10)).await;
         assert_eq!(cut, 1);
     }
 
-    /// On a busy machine a task may be a while behind its connection.
     #[tokio::test]
-    async fn a_task_that_ends_after_its_connection_is_not_called_cut() {
-        let mut connections = JoinSet::new();
-        let graceful = GracefulShutdown::new();
-        let (_client, idle) = idle(&graceful);
-        connections.spawn(async move {
-            idle.await;
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-            }
-        });
-        let cut = finish(graceful, connections, Duration::from_secs(30)).await;
-        assert_eq!(cut, 0);
+    async fn an_idle_connection_ends_at_once() {
+        let slow = Slow::start(Duration::from_secs(30)).await;
+        let stream = slow.call().await;
+        slow.finish.notify_one();
+        let mut begun = [0; 8];
+        let mut stream = stream;
+        stream.read_exact(&mut begun).await.unwrap();
+        slow.shutdown.begin();
+        let ended = timeout(Duration::from_secs(10), slow.serving).await;
+        ended.expect("nothing is in flight").unwrap();
     }
 
     #[tokio::test]

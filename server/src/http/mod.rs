@@ -4,12 +4,15 @@
 //! the Host allow-list, then, while open, the refusal of forwarded requests.
 
 mod access_log;
+mod activity;
+mod connection;
 mod forwarded;
 mod health;
 mod hosts;
 mod listener;
 mod problem;
 mod shutdown;
+mod tls;
 
 use std::sync::Arc;
 
@@ -17,9 +20,10 @@ use axum::{Router, middleware};
 
 pub use health::Health;
 pub use hosts::AllowedHosts;
-pub use listener::{BindError, bind, serve};
+pub use listener::{BindError, Listener, bind, serve};
 pub use problem::Problem;
 pub use shutdown::Shutdown;
+pub use tls::{RELOAD_EVERY, Tls, TlsError};
 
 /// Who may ask.
 #[derive(Clone, Debug)]

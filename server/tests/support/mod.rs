@@ -10,6 +10,7 @@
 
 pub mod peer;
 mod process;
+pub mod tls;
 
 use std::net::SocketAddr;
 
@@ -22,7 +23,12 @@ use spillway_server::{
     http::Shutdown,
     serve::{self, Options, Ready},
 };
-use tokio::{net::TcpStream, sync::oneshot, task::JoinHandle};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::oneshot,
+    task::JoinHandle,
+};
 
 pub use process::{Process, raw, spillway};
 
@@ -55,7 +61,13 @@ impl TestApp {
 
     /// Starts it on the files of an earlier one, see [`TestApp::stop`].
     pub async fn start_in(dir: tempfile::TempDir, upstreams: &str) -> Self {
-        let config = Config::parse(&config_text(dir.path(), upstreams)).unwrap();
+        Self::start_with(dir, "", upstreams).await
+    }
+
+    /// Starts it with more keys in its `[server]` section.
+    pub async fn start_with(dir: tempfile::TempDir, server: &str, upstreams: &str) -> Self {
+        let text = with_server(&config_text(dir.path(), upstreams), server);
+        let config = Config::parse(&text).unwrap();
         let options = Options {
             open: true,
             ..Options::default()
@@ -125,6 +137,11 @@ pub fn config_text(dir: &std::path::Path, upstreams: &str) -> String {
     )
 }
 
+/// `config` with more keys in its `[server]` section.
+pub fn with_server(config: &str, keys: &str) -> String {
+    config.replacen("[server]\n", &format!("[server]\n{keys}"), 1)
+}
+
 /// Sends `request` on a connection of its own and reads the whole answer. Adds `Host`
 /// where the request has none.
 pub async fn send(to: SocketAddr, mut request: Request<Full<Bytes>>) -> Reply {
@@ -144,6 +161,16 @@ pub async fn send(to: SocketAddr, mut request: Request<Full<Bytes>>) -> Reply {
         headers: parts.headers,
         body,
     }
+}
+
+/// Writes `request` as it is and reads until the server closes.
+pub async fn raw_async(to: SocketAddr, request: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A server that closes on what it has not read resets the connection.
+    let _ = stream.read_to_end(&mut answer).await;
+    answer
 }
 
 fn address(authority: &str) -> SocketAddr {

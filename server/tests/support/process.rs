@@ -28,6 +28,7 @@ pub fn spillway() -> Command {
 pub struct Process {
     child: Child,
     log: JoinHandle<String>,
+    lines: mpsc::Receiver<String>,
     pub dashboard: SocketAddr,
     pub gateway: SocketAddr,
 }
@@ -54,7 +55,8 @@ impl Process {
             .unwrap();
         let (tell_ready, ready) = mpsc::channel();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let log = std::thread::spawn(move || collect(stderr, &tell_ready));
+        let (tell_line, lines) = mpsc::channel();
+        let log = std::thread::spawn(move || collect(stderr, &tell_ready, &tell_line));
         let Ok((dashboard, gateway)) = ready.recv_timeout(PATIENCE) else {
             let _ = child.kill();
             panic!("did not get ready:\n{}", log.join().unwrap());
@@ -62,14 +64,38 @@ impl Process {
         Self {
             child,
             log,
+            lines,
             dashboard,
             gateway,
         }
     }
 
+    /// Its process, for the system to be asked about.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for a line of its log, of those that were not waited for yet.
+    pub fn until_logged(&self, text: &str) {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            if line
+                .unwrap_or_else(|_| panic!("never logged: {text}"))
+                .contains(text)
+            {
+                return;
+            }
+        }
+    }
+
     /// Sends SIGTERM.
     pub fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.child.id());
+        self.signal("TERM");
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
         assert!(
             Command::new("sh")
                 .args(["-c", &kill])
@@ -102,7 +128,11 @@ pub fn raw(to: SocketAddr, request: &str) -> String {
     answer
 }
 
-fn collect(stderr: impl BufRead, tell_ready: &mpsc::Sender<(SocketAddr, SocketAddr)>) -> String {
+fn collect(
+    stderr: impl BufRead,
+    tell_ready: &mpsc::Sender<(SocketAddr, SocketAddr)>,
+    tell_line: &mpsc::Sender<String>,
+) -> String {
     let mut log = String::new();
     for line in stderr.lines() {
         let line = line.unwrap();
@@ -111,12 +141,13 @@ fn collect(stderr: impl BufRead, tell_ready: &mpsc::Sender<(SocketAddr, SocketAd
         }
         log.push_str(&line);
         log.push('\n');
+        let _ = tell_line.send(line);
     }
     log
 }
 
 fn addresses(line: &str) -> Option<(SocketAddr, SocketAddr)> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
-    let address = |name: &str| line[name].as_str()?.strip_prefix("http://")?.parse().ok();
+    let address = |name: &str| line[name].as_str()?.split_once("://")?.1.parse().ok();
     Some((address("dashboard")?, address("gateway")?))
 }

@@ -1,16 +1,19 @@
 //! A well-behaved client of one user: it asks again when it is told to, not before, and
 //! backs off when something is wrong.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{self, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use spillway::Lane;
 use tokio::{
     sync::Mutex,
@@ -18,6 +21,10 @@ use tokio::{
 };
 
 use super::dice::Dice;
+use crate::{
+    config::WebAddress,
+    demo::{Error as DemoError, settings::UPSTREAM},
+};
 
 /// How long an answer may take, wall time: longer than the gateway holds a call and the
 /// slowest upstream answers.
@@ -45,9 +52,9 @@ const IDLE_MAX: usize = 64;
 
 /// The gateway as its clients know it: an address. Connections are shared by all users.
 #[derive(Debug)]
-pub(super) struct Gateway {
+pub struct Gateway {
     base: String,
-    http: legacy::Client<HttpConnector, Empty<Bytes>>,
+    http: legacy::Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
 }
 
 /// One user's client. Clones are the same user's.
@@ -83,17 +90,42 @@ enum Answer {
 }
 
 impl Gateway {
-    /// The gateway's address for one upstream, such as `http://127.0.0.1:3001/graph`.
-    pub(super) fn new(base: &str) -> Self {
+    /// Over TLS it is known by the authority in the file `ca`, and by no other.
+    ///
+    /// # Errors
+    /// No such authority can be trusted.
+    pub fn new(ca: Option<&Path>) -> Result<Self, DemoError> {
+        let trust = trust(ca).map_err(DemoError::Trust)?;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        let tls = HttpsConnectorBuilder::new().with_tls_config(trust);
+        let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE_MAX)
-            .build_http();
-        Self {
-            base: base.to_owned(),
-            http,
-        }
+            .build(connector);
+        let base = String::new();
+        Ok(Self { base, http })
     }
+
+    /// The same at an address.
+    #[must_use]
+    pub fn at(mut self, address: &WebAddress) -> Self {
+        self.base = format!("{address}/{UPSTREAM}");
+        self
+    }
+}
+
+fn trust(ca: Option<&Path>) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    if let Some(ca) = ca {
+        let ca = CertificateDer::from_pem_file(ca)
+            .map_err(|error| rustls::Error::General(error.to_string()))?;
+        roots.add(ca)?;
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 impl Client {

@@ -20,10 +20,11 @@ use std::sync::Arc;
 use spillway::Lane;
 use tokio::{sync::watch, task::JoinSet};
 
-use super::{Demo, people::Person, settings::UPSTREAM};
-use crate::{config::WebAddress, http::Shutdown};
+use super::{Demo, people::Person};
+use crate::http::Shutdown;
 use bell::Bell;
-use client::{Client, Gateway};
+use client::Client;
+pub(super) use client::Gateway;
 use crawl::Crawl;
 use dice::Dice;
 use notebooks::Notebooks;
@@ -41,9 +42,9 @@ pub(super) struct Workload {
 
 impl Workload {
     /// Lets the users begin.
-    pub(super) fn start(demo: &Demo, gateway: &WebAddress) -> Self {
+    pub(super) fn start(demo: &Demo, gateway: Gateway) -> Self {
         let mut start = Start {
-            gateway: Arc::new(Gateway::new(&format!("{gateway}/{UPSTREAM}"))),
+            gateway: Arc::new(gateway),
             pace: Pace::new(demo.time_scale),
             dice: Dice::new(demo.seed),
             tasks: JoinSet::new(),

@@ -1,0 +1,154 @@
+//! One connection: its handshake, its protocol, its calls, its end.
+//!
+//! HTTP/1.1 and HTTP/2 on every listener: under TLS as ALPN agrees, in the clear as the
+//! client begins (HTTP/2 with prior knowledge; its upgrade by `h2c` does not exist any more,
+//! RFC 9113, 3.1). Everything a client can make grow has a bound here.
+
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body};
+use http::{Request, Response};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tower::ServiceExt as _;
+
+use super::{
+    Shutdown, Tls,
+    activity::{Activity, WatchedBody},
+};
+
+/// How much of a call's head is taken, in bytes: the address line, all headers.
+const HEAD_BYTES_MAX: u32 = 64 * 1024;
+
+/// How many headers a call may have.
+pub(super) const HEADERS_MAX: usize = 100;
+
+/// How many calls one HTTP/2 connection may have under way: the least that RFC 9113, 6.5.2,
+/// recommends.
+const STREAMS_MAX: u32 = 100;
+
+/// How much of the bodies that a client sends is kept unread, in bytes: of one call, and of
+/// all calls of an HTTP/2 connection.
+const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
+const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
+
+/// How much of an answer is kept for a slow reader beside what its source keeps, in bytes.
+const SEND_BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// How many streams a client may take back before we have looked at them, and how many it
+/// may make us reset, before its connection is ended (CVE-2023-44487, CVE-2025-8671).
+const RESETS_BY_CLIENT_MAX: usize = 20;
+const RESETS_BY_US_MAX: usize = 100;
+
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take
+/// to say so.
+const PING_EVERY: Duration = Duration::from_secs(20);
+const PONG_MAX: Duration = Duration::from_secs(20);
+
+/// How long a client that is cut may take to notice.
+const CUT_MAX: Duration = Duration::from_secs(1);
+
+/// How long clients are waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// For the TLS handshake.
+    pub(super) handshake: Duration,
+    /// For a call's head, for the next call, for reading some more of an answer. As nginx's
+    /// `send_timeout` and `keepalive_timeout`.
+    pub(super) idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Serves one client until it leaves, stalls, or `shutdown` begins and its calls are done.
+pub(super) async fn serve(
+    stream: TcpStream,
+    tls: Option<Tls>,
+    router: Router,
+    shutdown: Shutdown,
+    patience: Patience,
+) {
+    let Some(tls) = tls else {
+        return speak(stream, router, shutdown, patience).await;
+    };
+    let stream = tokio::select! {
+        done = timeout(patience.handshake, tls.accept(stream)) => done,
+        () = shutdown.begun() => return,
+    };
+    match stream {
+        Ok(Ok(stream)) => speak(stream, router, shutdown, patience).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+async fn speak<S>(stream: S, router: Router, shutdown: Shutdown, patience: Patience)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let activity = Activity::new();
+    let calls = Arc::clone(&activity);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (router, activity) = (router.clone(), Arc::clone(&calls));
+        async move {
+            let _wait = activity.wait();
+            let response = router.oneshot(request.map(Body::new)).await?;
+            Ok::<Response<WatchedBody>, Infallible>(
+                response.map(|body| WatchedBody::new(body, Arc::clone(&activity))),
+            )
+        }
+    });
+    let builder = protocols(patience);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    // Whatever ends a connection early is the client's; nothing is left to do.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = shutdown.begun() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+        () = activity.stalled(patience.idle) => {
+            tracing::debug!("a connection on which nothing moved is closed");
+            connection.as_mut().graceful_shutdown();
+            let _ = timeout(CUT_MAX, connection).await;
+        }
+    }
+}
+
+fn protocols(patience: Patience) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience.idle)
+        .max_buf_size(HEAD_BYTES_MAX as usize)
+        .max_headers(HEADERS_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEAD_BYTES_MAX)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(SEND_BUFFER_BYTES_MAX)
+        .max_pending_accept_reset_streams(RESETS_BY_CLIENT_MAX)
+        .max_local_error_reset_streams(RESETS_BY_US_MAX)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PONG_MAX);
+    builder
+}
