@@ -1,5 +1,7 @@
 //! Misbehaviour on demand: what can be injected, and the list of what waits. Pure.
 
+mod chance;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use axum::http::{HeaderName, HeaderValue};
@@ -43,6 +45,10 @@ pub(crate) struct Fault {
     /// The code in the error answer's body; left out, the usual one of the status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
+    /// Whether the call is carried out before its error answer, as a write that was committed
+    /// and is then answered 504. Graph's alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) acts: bool,
     /// How long the call takes, in wall-clock milliseconds whatever the time scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) latency_ms: Option<u64>,
@@ -121,6 +127,11 @@ impl Faults {
         Some(fault)
     }
 
+    /// Counts a fault that nobody ordered.
+    pub(crate) fn count(&mut self) {
+        self.spent += 1;
+    }
+
     /// Forgets every order.
     pub(crate) fn clear(&mut self) {
         self.orders.clear();
@@ -131,7 +142,7 @@ impl Faults {
         self.orders.iter().cloned().collect()
     }
 
-    /// Calls that a fault was spent on.
+    /// Calls and batches that a fault was spent on.
     pub(crate) fn spent(&self) -> u64 {
         self.spent
     }
@@ -186,6 +197,7 @@ impl Fault {
             None if self.retry_after.is_some() || self.body.is_some() || self.code.is_some() => {
                 return Err("retry_after, body and code need a status".to_owned());
             }
+            None if self.acts => return Err("acts needs a status".to_owned()),
             _ => {}
         }
         match self.retry_after.as_deref().map(HeaderValue::from_str) {

@@ -3,14 +3,15 @@
 //!
 //! It speaks Microsoft Graph's OneNote under `/v1.0` and `/beta`: notebooks, sections, nested
 //! section groups, pages, their HTML and their images; notebooks, sections and pages can be made,
-//! and a page's text changed. It speaks Notion under `/v1`: pages, their blocks, search.
+//! and a page's text changed. A `$batch` is taken apart: each of its parts is a call with limits
+//! of its own. It speaks Notion under `/v1`: pages, their blocks, search.
 //!
 //! What makes it worth having is that it **enforces the limits** (OneNote's per user, 120 a
 //! minute, 400 an hour, 5 at a time, and per application, 240, 800 and 20; Notion's per
 //! connection, 3 a second and 180 a minute) with code of its own, shared with nobody, and that it
 //! keeps an **honest score**: `GET /_sim/stats` tells the highest count that any sliding window
 //! ever held, measured apart from the enforcement. `POST /_sim/faults` makes it misbehave on
-//! demand.
+//! demand, `faults_permille` makes Graph do so by chance.
 //!
 //! How the pieces lie:
 //!

@@ -24,6 +24,8 @@ pub struct Settings {
     /// Scheme and authority for links, such as `https://graph.example`; left out, `http` and each
     /// request's own `Host`.
     pub base_url: Option<String>,
+    /// How many calls in a thousand, and how many batches, meet a fault by chance: 0 to 1,000.
+    pub faults_permille: u32,
     /// Fewest and most pages in a section, both included.
     pub pages_per_section: (u32, u32),
 }
@@ -43,6 +45,7 @@ impl Default for Settings {
             notion: ScopeLimits::notion(),
             app: "note-bridge".to_owned(),
             base_url: None,
+            faults_permille: 0,
             pages_per_section: (32, 48),
         }
     }
@@ -61,6 +64,7 @@ impl Settings {
             0,
             self.latency.max_ms,
         )?;
+        check("faults_permille", u64::from(self.faults_permille), 0, 1_000)?;
         check("latency.max_ms", self.latency.max_ms, 0, 600_000)?;
         let (fewest, most) = self.pages_per_section;
         check("pages_per_section", u64::from(fewest), 0, u64::from(most))?;

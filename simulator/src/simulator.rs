@@ -18,7 +18,7 @@ use crate::budget::ledger::{Ledger, Refusal, Ticket};
 use crate::budget::stats::{Stats, Upstream};
 use crate::clock::Clock;
 use crate::content::written::Written;
-use crate::faults::Faults;
+use crate::faults::{Fault, Faults};
 use crate::identity::Caller;
 use crate::notion::{self, Workspace};
 use crate::random::{between, hash};
@@ -41,6 +41,8 @@ struct Shared {
     settings: Settings,
     clock: Clock,
     arrived: AtomicU64,
+    batches: AtomicU64,
+    parts: AtomicU64,
     calls: Arc<Semaphore>,
     graph: Mutex<Ledger>,
     notion: Mutex<Ledger>,
@@ -59,6 +61,8 @@ impl Simulator {
         let shared = Shared {
             clock: Clock::new(settings.time_scale),
             arrived: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
+            parts: AtomicU64::new(0),
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             graph: Mutex::new(Ledger::new(Upstream::Graph, &settings)),
             notion: Mutex::new(Ledger::new(Upstream::Notion, &settings)),
@@ -96,6 +100,8 @@ impl Simulator {
         budgets.extend(notion.scores(now_us));
         Stats {
             arrived: self.shared.arrived.load(Ordering::Relaxed),
+            batches: self.shared.batches.load(Ordering::Relaxed),
+            parts: self.shared.parts.load(Ordering::Relaxed),
             rejected: graph.rejected() + notion.rejected(),
             faulted: self.faults().spent(),
             as_of_ms: now_us / 1000,
@@ -111,6 +117,37 @@ impl Simulator {
     /// Counts an arrival and gives it its number, from 1.
     pub(crate) fn next_call(&self) -> u64 {
         self.shared.arrived.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The same for a batch.
+    pub(crate) fn next_batch(&self) -> u64 {
+        self.shared.batches.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts what a batch holds.
+    pub(crate) fn count_parts(&self, parts: usize) {
+        let parts = u64::try_from(parts).unwrap_or(u64::MAX);
+        self.shared.parts.fetch_add(parts, Ordering::Relaxed);
+    }
+
+    /// The fault that befalls call number `call` by chance.
+    pub(crate) fn chance(&self, call: u64) -> Fault {
+        self.befall(Fault::of_call(&self.shared.settings, call))
+    }
+
+    /// The fault that befalls batch number `batch` by chance.
+    pub(crate) fn chance_of_batch(&self, batch: u64) -> Fault {
+        self.befall(Fault::of_batch(&self.shared.settings, batch))
+    }
+
+    fn befall(&self, fault: Option<Fault>) -> Fault {
+        match fault {
+            Some(fault) => {
+                self.faults().count();
+                fault
+            }
+            None => Fault::default(),
+        }
     }
 
     /// Lets a call to Graph in: with its budgets charged if it is `limited`, else only counted.

@@ -40,18 +40,18 @@ pub(crate) fn unmetered(payload: Payload) -> Body {
 }
 
 /// The whole payload.
-fn whole(payload: Payload, slot: Slot) -> Body {
+fn whole(payload: Payload, slot: Option<Slot>) -> Body {
     match payload {
         Payload::Bytes(bytes) => {
             drop(slot);
             Body::from(bytes)
         }
-        Payload::Large(length) => made(length, Some(slot), false),
+        Payload::Large(length) => made(length, slot, false),
     }
 }
 
-/// The payload, cut where a fault says so; the slot is free before the last byte leaves.
-pub(crate) fn cut(payload: Payload, cut: Option<Cut>, slot: Slot) -> Body {
+/// The payload, cut where a fault says so; the slot, if the call holds one, is free before the last byte leaves.
+pub(crate) fn cut(payload: Payload, cut: Option<Cut>, slot: Option<Slot>) -> Body {
     match cut {
         Some(Cut::BeforeHeaders) => {
             drop(slot);
@@ -63,20 +63,24 @@ pub(crate) fn cut(payload: Payload, cut: Option<Cut>, slot: Slot) -> Body {
 }
 
 /// Half of the payload, and then the connection breaks.
-fn half(payload: Payload, slot: Slot) -> Body {
+fn half(payload: Payload, slot: Option<Slot>) -> Body {
     match payload {
         Payload::Bytes(bytes) => {
             drop(slot);
-            let half = bytes.slice(..bytes.len() / 2);
-            Body::from_stream(stream::unfold(Some(half), |half| async move {
-                match half {
-                    Some(half) => Some((Ok(half), None)),
-                    None => Some((broken_pipe().await, None)),
-                }
-            }))
+            half_of(&bytes)
         }
-        Payload::Large(length) => made(length / 2, Some(slot), true),
+        Payload::Large(length) => made(length / 2, slot, true),
     }
+}
+
+fn half_of(bytes: &Bytes) -> Body {
+    let half = bytes.slice(..bytes.len() / 2);
+    Body::from_stream(stream::unfold(Some(half), |half| async move {
+        match half {
+            Some(half) => Some((Ok(half), None)),
+            None => Some((broken_pipe().await, None)),
+        }
+    }))
 }
 
 /// Nothing at all: the connection breaks before the head of the answer is written, since the

@@ -5,11 +5,17 @@ use serde::{Deserialize, Serialize};
 /// What the lookalike has seen since it started. Windows and instants are unscaled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Calls that arrived, of whatever kind, `/_sim` apart.
+    /// Calls that arrived, of whatever kind, `/_sim` apart; of batches their parts.
     pub arrived: u64,
+    /// Batches that arrived; they are no calls themselves.
+    #[serde(default)]
+    pub batches: u64,
+    /// Parts of well-formed batches, those that were not carried out included.
+    #[serde(default)]
+    pub parts: u64,
     /// Calls refused by a limit.
     pub rejected: u64,
-    /// Calls that an injected fault was spent on.
+    /// Calls and batches that a fault was spent on, ordered or by chance.
     pub faulted: u64,
     /// When this was read: unscaled milliseconds since the start.
     pub as_of_ms: u64,

@@ -34,10 +34,18 @@ pub(super) struct Call {
 impl Call {
     /// Counts the call and gives it its ids.
     pub(super) fn begin(simulator: &Simulator, headers: &HeaderMap) -> Self {
-        let number = simulator.next_call();
+        Self::numbered(simulator, "call", simulator.next_call(), headers)
+    }
+
+    /// The same for a batch of calls, which is none itself.
+    pub(super) fn begin_batch(simulator: &Simulator, headers: &HeaderMap) -> Self {
+        Self::numbered(simulator, "batch", simulator.next_batch(), headers)
+    }
+
+    fn numbered(simulator: &Simulator, kind: &str, number: u64, headers: &HeaderMap) -> Self {
         let request_id = guid(hash(
             simulator.settings().seed,
-            &["call", &number.to_string()],
+            &[kind, &number.to_string()],
         ));
         let echoed = headers
             .get(CLIENT_REQUEST_ID)

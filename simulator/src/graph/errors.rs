@@ -139,6 +139,29 @@ impl GraphError {
         Self::new(400, "10017", message)
     }
 
+    /// A batch that is none.
+    pub(super) fn batch_format() -> Self {
+        Self::new(400, "BadRequest", "Invalid batch payload format.")
+    }
+
+    /// A batch of too many parts.
+    pub(super) fn batch_too_long(parts_max: usize) -> Self {
+        let message =
+            format!("Number of batch request steps exceeds the maximum value of {parts_max}.");
+        Self::new(400, "MaximumValueExceeded", &message)
+    }
+
+    /// Two parts of one id.
+    pub(super) fn batch_doubled_id(id: &str) -> Self {
+        let message = format!("Request Id {id} has to be unique in a batch.");
+        Self::new(400, "BadRequest", &message)
+    }
+
+    /// A part that is wrong.
+    pub(super) fn batch_part(message: &str) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
     /// The process is stopping.
     pub(super) fn stopping() -> Self {
         Self::new(503, "10002", "The service is not currently available.")

@@ -1,6 +1,7 @@
 //! Microsoft Graph's surface: whatever is not under `/_sim`.
 
 mod answer;
+mod batch;
 mod call;
 mod entities;
 mod errors;
@@ -34,13 +35,18 @@ use writes::Write;
 /// The largest body that is read: 4 MiB, Graph's own limit for one request.
 const BODY_MAX: usize = 4 * 1024 * 1024;
 
-/// Answers one call.
+/// Answers one call, or a batch of them.
 pub(crate) async fn answer(State(simulator): State<Simulator>, request: Arriving) -> Response {
-    let call = Call::begin(&simulator, request.headers());
     let path = request.uri().path().to_owned();
-    let answered = match whole(request).await {
-        Ok(request) => respond(&simulator, &call, &request).await,
-        Err(error) => Err(error),
+    let version = batch::version(&path);
+    let call = match version {
+        Some(_) => Call::begin_batch(&simulator, request.headers()),
+        None => Call::begin(&simulator, request.headers()),
+    };
+    let answered = match (whole(request).await, version) {
+        (Ok(request), Some(version)) => batch::answer(&simulator, &call, version, &request).await,
+        (Ok(request), None) => respond(&simulator, &call, &request).await,
+        (Err(error), _) => Err(error),
     };
     let response = answered.unwrap_or_else(|error| call.respond(error.answer(&call)));
     tracing::debug!(path, status = response.status().as_u16(), "answered");
@@ -61,31 +67,65 @@ async fn respond(
     call: &Call,
     request: &Request<Bytes>,
 ) -> Result<Response, GraphError> {
+    let performed = perform(simulator, call, request).await?;
+    let Performed {
+        answer,
+        fault,
+        slot,
+    } = performed;
+    Ok(deliver(call, answer, &fault, slot))
+}
+
+/// A call that was let in, and worked on for its time.
+struct Performed {
+    answer: Answer,
+    fault: Fault,
+    slot: Slot,
+}
+
+async fn perform(
+    simulator: &Simulator,
+    call: &Call,
+    request: &Request<Bytes>,
+) -> Result<Performed, GraphError> {
     let path = GraphPath::parse(request.uri().path())?;
     let default_app = &simulator.settings().app;
     let caller = identity::caller(request.headers(), path.user.as_deref(), default_app)
         .ok_or_else(GraphError::no_token)?;
     let slot = simulator.admit(&caller, path.onenote)?;
-    let fault = take_fault(simulator, request, &caller);
+    let fault = take_fault(simulator, call, request, &caller);
     let latency = fault.latency_ms.map(Duration::from_millis);
     let latency = latency.unwrap_or_else(|| simulator.latency(call.number));
     let slot = slot.work(latency).await.ok_or_else(GraphError::stopping)?;
+    let acted =
+        || carry_out(simulator, request, &path, &caller, call).unwrap_or_else(|e| e.answer(call));
     let answer = match Answer::fault(&fault, call) {
-        Some(answer) => answer,
-        None => {
-            carry_out(simulator, request, &path, &caller, call).unwrap_or_else(|e| e.answer(call))
+        Some(answer) if fault.acts => {
+            acted();
+            answer
         }
+        Some(answer) => answer,
+        None => acted(),
     };
-    Ok(deliver(call, answer, &fault, slot))
+    Ok(Performed {
+        answer,
+        fault,
+        slot,
+    })
 }
 
-fn take_fault(simulator: &Simulator, request: &Request<Bytes>, caller: &Caller) -> Fault {
+fn take_fault(
+    simulator: &Simulator,
+    call: &Call,
+    request: &Request<Bytes>,
+    caller: &Caller,
+) -> Fault {
     let uri = request.uri();
     let path_and_query = uri
         .path_and_query()
         .map_or(uri.path(), |both| both.as_str());
-    let fault = simulator.faults().take(path_and_query, &caller.user);
-    fault.unwrap_or_default()
+    let ordered = simulator.faults().take(path_and_query, &caller.user);
+    ordered.unwrap_or_else(|| simulator.chance(call.number))
 }
 
 fn carry_out(
@@ -125,5 +165,13 @@ fn carry_out(
 /// Sends the answer, cut where the fault says so.
 fn deliver(call: &Call, answer: Answer, fault: &Fault, slot: Slot) -> Response {
     let answer = answer.with_headers(fault.header_pairs());
-    call.respond_with(answer, |payload| streams::cut(payload, fault.cut, slot))
+    call.respond_with(answer, |payload| {
+        streams::cut(payload, fault.cut, Some(slot))
+    })
+}
+
+/// The same for an answer that holds no slot.
+fn finish(call: &Call, answer: Answer, fault: &Fault) -> Response {
+    let answer = answer.with_headers(fault.header_pairs());
+    call.respond_with(answer, |payload| streams::cut(payload, fault.cut, None))
 }

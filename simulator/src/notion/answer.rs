@@ -48,7 +48,9 @@ impl Call {
         fault: &Fault,
         slot: Slot,
     ) -> Response {
-        let mut response = self.written(answer, |payload| streams::cut(payload, fault.cut, slot));
+        let mut response = self.written(answer, |payload| {
+            streams::cut(payload, fault.cut, Some(slot))
+        });
         response.headers_mut().extend(fault.header_pairs());
         response
     }
@@ -69,7 +71,7 @@ impl Call {
             ),
         };
         let payload = Payload::Bytes(text.into());
-        let cut = |payload| streams::cut(payload, fault.cut, slot);
+        let cut = |payload| streams::cut(payload, fault.cut, Some(slot));
         let mut response = self.response(error.status, payload, cut);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, kind);
