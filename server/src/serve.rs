@@ -144,7 +144,8 @@ pub async fn run(
     let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
         .await
         .map_err(Error::Limiters)?;
-    let gateway = GatewayState::new(pairs(&config, &limiters), &secret)?;
+    let origins = config.server.cors_origins.clone();
+    let gateway = GatewayState::new(pairs(&config, &limiters), &secret, origins)?;
     let listeners = Listeners::bind(&config.server, tls).await?;
     let limiters = Arc::new(limiters);
     let house = House {

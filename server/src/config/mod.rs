@@ -9,6 +9,7 @@
 mod address;
 mod error;
 mod global;
+mod origins;
 mod paths;
 mod server;
 mod source;
@@ -24,6 +25,7 @@ use toml::Table;
 pub use address::{AddressError, WebAddress};
 pub use error::Error;
 pub use global::NAME as GLOBAL;
+pub use origins::Origins;
 pub use paths::{PathPattern, PatternError};
 pub use server::Server;
 pub use tls::TlsFiles;

@@ -6,7 +6,7 @@ use http::uri::Authority;
 use serde::Deserialize;
 
 use super::{
-    Error, WebAddress,
+    Error, Origins, WebAddress, origins,
     source::{self, NotYet},
     tls::{self, TlsFiles},
 };
@@ -29,6 +29,8 @@ pub struct Server {
     pub allowed_hosts: Option<Vec<Authority>>,
     /// What both listeners speak TLS with; `None`: they do not.
     pub tls: Option<TlsFiles>,
+    /// The sites whose scripts may call the gateway.
+    pub cors_origins: Origins,
     /// Where policies and everything else that must last are kept.
     pub database_url: String,
     /// Where the counters' journal and snapshot are kept.
@@ -54,8 +56,7 @@ pub(super) struct Raw {
     policy_source: Option<String>,
     #[serde(rename = "secret_key_file")]
     _secret_key_file: Option<NotYet>,
-    #[serde(rename = "cors_origins")]
-    _cors_origins: Option<NotYet>,
+    cors_origins: Option<Vec<String>>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     #[serde(rename = "trusted_proxies")]
@@ -89,6 +90,7 @@ impl Raw {
             gateway_url,
             tls,
             allowed_hosts: self.allowed_hosts.map(hosts).transpose()?,
+            cors_origins: origins::check(self.cors_origins)?,
             database_url: database(self.database_url)?,
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),
             site_dir: self.site_dir.unwrap_or_else(default_site_dir),

@@ -185,8 +185,8 @@ fn what_is_wrong_is_named() {
             "server.trusted_proxies: not supported yet",
         ),
         (
-            with("[server]\ncors_origins = []"),
-            "server.cors_origins: not supported yet",
+            with("[server]\ncors_origins = ['https://a.example', '*']"),
+            "server.cors_origins[1]: must name one site",
         ),
         (
             with("[server]\npolicy_source = 'file'"),

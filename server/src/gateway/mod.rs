@@ -7,6 +7,7 @@
 
 mod answer;
 mod bearer;
+mod browser;
 mod connections;
 mod cookies;
 mod dialect;
@@ -40,7 +41,11 @@ use tokio_util::task::TaskTracker;
 pub use bearer::KeySecret;
 pub use connections::RootsError;
 
-use crate::{config, limiter::Limiter};
+use crate::{
+    config::{self, Origins},
+    limiter::Limiter,
+};
+use browser::Asker;
 use retry_after::RetryAfter;
 use upstream::Upstream;
 
@@ -54,6 +59,7 @@ pub struct GatewayState(Arc<Gateway>);
 
 struct Gateway {
     upstreams: BTreeMap<String, Upstream>,
+    origins: Origins,
     unlimited: Arc<Semaphore>,
     exchanges: TaskTracker,
     retry_after: RetryAfter,
@@ -61,13 +67,14 @@ struct Gateway {
 
 impl GatewayState {
     /// A gateway to `upstreams`, each behind its limiter. `secret` keys the hashes of
-    /// opaque credentials.
+    /// opaque credentials; scripts of `origins` may call.
     ///
     /// # Errors
     /// An upstream is `https` and the system trusts no certificates.
     pub fn new(
         upstreams: impl IntoIterator<Item = (config::Upstream, Limiter)>,
         secret: &KeySecret,
+        origins: Origins,
     ) -> Result<Self, RootsError> {
         let named = |(config, limiter): (config::Upstream, Limiter)| {
             Ok((
@@ -77,6 +84,7 @@ impl GatewayState {
         };
         Ok(Self(Arc::new(Gateway {
             upstreams: upstreams.into_iter().map(named).collect::<Result<_, _>>()?,
+            origins,
             unlimited: Arc::new(Semaphore::new(UNLIMITED_MAX)),
             exchanges: TaskTracker::new(),
             retry_after: RetryAfter::default(),
@@ -103,5 +111,17 @@ pub fn router(state: GatewayState) -> Router {
 }
 
 async fn call(State(gateway): State<GatewayState>, request: Request<Body>) -> Response {
-    relay::call(&gateway.0, request).await
+    let gateway = &gateway.0;
+    let mut response = match browser::asker(&request, &gateway.origins) {
+        Ok(Asker::Program) => relay::call(gateway, request).await,
+        Ok(Asker::Site(origin)) => {
+            let mut response = relay::call(gateway, request).await;
+            browser::allow(response.headers_mut(), origin);
+            response
+        }
+        Ok(Asker::Preflight(origin)) => return browser::preflight(request.headers(), origin),
+        Err(error) => relay::refuse(gateway, request, &error.into()),
+    };
+    browser::vary(response.headers_mut(), &gateway.origins);
+    response
 }

@@ -191,7 +191,7 @@ fn throttled(busy: &Busy, dialect: Dialect, ids: &Ids, retry_after: &RetryAfter)
 fn header_kind(error: &HeaderError) -> (StatusCode, &'static str) {
     match error {
         HeaderError::Navigation => (StatusCode::FORBIDDEN, "navigation"),
-        HeaderError::Preflight => (StatusCode::FORBIDDEN, "origin_not_allowed"),
+        HeaderError::Origin => (StatusCode::FORBIDDEN, "origin_not_allowed"),
         HeaderError::Upgrade => (StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported"),
         HeaderError::Expectation => (StatusCode::EXPECTATION_FAILED, "expectation"),
         HeaderError::Duplicate(_) | HeaderError::Hidden(_) | HeaderError::Malformed(..) => {

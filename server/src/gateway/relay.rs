@@ -40,14 +40,8 @@ const DISCARD_MAX: Duration = Duration::from_secs(2);
 
 /// Answers one call, by its upstream or by the gateway itself.
 pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Response {
-    let (parts, body) = request.into_parts();
-    let ids = Ids::of(&parts.headers);
-    let record = Record::new(parts.method.clone());
-    let mut arrival = Arrival {
-        parts,
-        body,
-        record,
-    };
+    let mut arrival = Arrival::new(request);
+    let ids = Ids::of(&arrival.parts.headers);
     let answered = match admit(gateway, &mut arrival).await {
         Ok(admitted) => admitted
             .hand_over(gateway, arrival)
@@ -59,6 +53,14 @@ pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Resp
         }
     };
     answered.unwrap_or_else(|refusal| refusal.answer(&ids, &gateway.retry_after))
+}
+
+/// Answers a call that is not even looked at.
+pub(super) fn refuse(gateway: &Gateway, request: Request<Body>, why: &Refusal) -> Response {
+    let arrival = Arrival::new(request);
+    let ids = Ids::of(&arrival.parts.headers);
+    arrival.refuse(why);
+    why.answer(&ids, &gateway.retry_after)
 }
 
 /// A call whose body has not been touched.
@@ -204,6 +206,16 @@ fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Req
 }
 
 impl Arrival {
+    fn new(request: Request<Body>) -> Self {
+        let (parts, body) = request.into_parts();
+        let record = Record::new(parts.method.clone());
+        Self {
+            parts,
+            body,
+            record,
+        }
+    }
+
     /// Logs the refusal and lets the client finish what it is sending.
     fn refuse(mut self, refusal: &Refusal) {
         self.record.outcome = Outcome::Refused;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{
-        ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, CONTENT_LENGTH, EXPECT, HOST,
-        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+        TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
     uri::Authority,
 };
@@ -47,9 +47,9 @@ pub enum HeaderError {
     /// A page was opened at the gateway.
     #[error("the gateway serves programs; it is no page to open")]
     Navigation,
-    /// A browser asks whether a script of another site may call.
-    #[error("no other site's scripts may call the gateway")]
-    Preflight,
+    /// A page of a site that is not listed.
+    #[error("pages of that site may not call the gateway; see server.cors_origins")]
+    Origin,
     /// A protocol that is no call and answer.
     #[error("web sockets and tunnels are not supported")]
     Upgrade,
@@ -168,13 +168,6 @@ fn refuse_what_is_no_call(method: &Method, headers: &HeaderMap) -> Result<(), He
                 .eq_ignore_ascii_case(what.as_bytes())
         })
     };
-    if says("sec-fetch-mode", "navigate") {
-        return Err(HeaderError::Navigation);
-    }
-    // The upstream is never asked on a browser's behalf: that would be a call of its own.
-    if *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
-        return Err(HeaderError::Preflight);
-    }
     if says("upgrade", "websocket") || *method == Method::CONNECT {
         return Err(HeaderError::Upgrade);
     }
@@ -334,17 +327,8 @@ mod tests {
     #[test]
     fn what_is_no_call_is_refused() {
         assert_eq!(
-            asked(&[("sec-fetch-mode", "navigate")]),
-            Err(HeaderError::Navigation)
-        );
-        assert_eq!(
             asked(&[("upgrade", "WebSocket")]),
             Err(HeaderError::Upgrade)
-        );
-        let preflight = headers(&[("access-control-request-method", "GET")]);
-        assert_eq!(
-            read(&Method::OPTIONS, &preflight),
-            Err(HeaderError::Preflight)
         );
         assert!(read(&Method::OPTIONS, &HeaderMap::new()).is_ok());
         assert_eq!(

@@ -11,7 +11,7 @@ use http::{
     },
 };
 
-use super::request_headers::drop_hop_by_hop_and_own;
+use super::{browser::drop_upstreams, request_headers::drop_hop_by_hop_and_own};
 
 /// Leaves of an upstream's headers what is meant for the caller, and disarms the rest.
 pub fn backward(headers: &mut HeaderMap) {
@@ -26,6 +26,7 @@ pub fn backward(headers: &mut HeaderMap) {
     ] {
         headers.remove(name);
     }
+    drop_upstreams(headers);
     disarm(headers);
 }
 
@@ -50,6 +51,9 @@ mod tests {
             ("strict-transport-security", "max-age=1"),
             ("alt-svc", "h3"),
             ("service-worker-allowed", "/"),
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-expose-headers", "x"),
             ("spillway-blocked-by", "user"),
             ("connection", "close, x-hop"),
             ("x-hop", "1"),

@@ -8,6 +8,7 @@
 
 mod answers;
 mod breakers;
+mod browsers;
 mod calls;
 mod limits;
 mod log;
