@@ -28,6 +28,7 @@ pub use user::{LaneName, Lease, Queue, UserState};
 
 /// Everything the overview shows, as of one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct State {
     /// When this was true, RFC 3339 with milliseconds, UTC.
     pub as_of: String,
@@ -42,6 +43,7 @@ pub struct State {
 
 /// One throttled API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Upstream {
     /// The name used in the gateway's path: `graph`.
     pub name: String,
@@ -54,6 +56,7 @@ pub struct Upstream {
 
 /// A part of an upstream with limits of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Workload {
     /// `onenote`, `sharepoint`, …
     pub name: String,
@@ -83,6 +86,7 @@ pub const RECENT_SECONDS: usize = 60;
 
 /// What became of the calls of both lanes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Lanes {
     /// Calls a person waits for.
     pub foreground: Lane,
@@ -92,6 +96,7 @@ pub struct Lanes {
 
 /// What became of one lane's calls since the server started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Lane {
     /// Calls let through, at once or after a wait.
     pub admitted: u64,
@@ -112,6 +117,7 @@ pub struct Lane {
 
 /// One second of a workload, both lanes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Second {
     /// The second, Unix time.
     pub at: u64,

@@ -61,6 +61,8 @@ pub enum Command {
     /// Point the base_url of both upstreams at it. What arrived, what it refused and how close to
     /// each limit it came is at /_sim/stats.
     Simulate(Simulate),
+    /// Prints the API's OpenAPI 3.1 document, as /api/openapi.json answers it
+    Openapi,
 }
 
 /// `spillway serve`
@@ -110,7 +112,7 @@ impl Cli {
     /// What is logged, where nothing is said by the command's own default.
     pub fn log_filter(&self) -> Targets {
         let default = match self.command {
-            Command::Serve(_) | Command::Simulate(_) => LevelFilter::INFO,
+            Command::Serve(_) | Command::Simulate(_) | Command::Openapi => LevelFilter::INFO,
             Command::Demo(_) => LevelFilter::WARN,
         };
         let filter = self.log.filter.clone();

@@ -29,6 +29,9 @@ pub enum Failure {
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
+    /// What was asked for cannot be printed.
+    #[error("cannot write to standard output")]
+    Output(#[source] io::Error),
     /// Logs cannot be set up.
     #[error("cannot set up logs")]
     Logs(#[from] tracing_subscriber::util::TryInitError),
@@ -42,7 +45,7 @@ impl Failure {
             Self::Simulate(error) => error.at_start(),
             Self::Serve(error) => error.at_start(),
             Self::Demo(error) => error.at_start(),
-            Self::Signals(_) | Self::Logs(_) => false,
+            Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })
     }

@@ -4,6 +4,7 @@ use std::{error::Error as _, io::Write, process::ExitCode};
 
 use clap::Parser;
 use spillway_server::{
+    api,
     cli::{Cli, Command},
     demo,
     failure::Failure,
@@ -33,7 +34,15 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         }
         Command::Demo(command) => Ok(demo::run(&command, shutdown).await?),
         Command::Simulate(command) => Ok(simulate::run(&command, shutdown).await?),
+        Command::Openapi => print(&api::document_text()),
     }
+}
+
+/// What a command was asked for, on standard output.
+fn print(text: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let printed = out.write_all(text).and_then(|()| out.write_all(b"\n"));
+    printed.and_then(|()| out.flush()).map_err(Failure::Output)
 }
 
 /// One line with the whole chain of causes. Not through the log, whose filter may be off.

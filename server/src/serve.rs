@@ -326,7 +326,7 @@ impl House {
             self.shutdown.clone(),
         );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
-        dashboard::secured(self.health().routes().merge(api.routes()).merge(pages))
+        dashboard::secured(api.routes(self.health()).merge(pages))
     }
 
     fn health(&self) -> Health {

@@ -6,6 +6,7 @@ use super::budget::is_zero;
 
 /// Whether a budget lets calls through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Breaker {
     /// What it does to calls now.
     pub state: BreakerState,
@@ -38,6 +39,7 @@ pub struct Breaker {
 
 /// Why a breaker is not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerReason {
     /// The upstream said that it throttles.
@@ -52,6 +54,7 @@ pub enum BreakerReason {
 
 /// The states of a breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerState {
     /// Calls pass.

@@ -6,6 +6,7 @@ use super::Breaker;
 
 /// The counters of one policy at one scope key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Budget {
     /// Whose budget it is.
     pub scope: Scope,
@@ -38,6 +39,7 @@ pub struct BudgetKey {
 
 /// Whose budget is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One application registration.
@@ -50,6 +52,7 @@ pub enum Scope {
 
 /// What a layer limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Dimension {
     /// Weight per window.
@@ -60,6 +63,7 @@ pub enum Dimension {
 
 /// One limit and how much of it is used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Layer {
     /// Rate or concurrency.
     pub dimension: Dimension,

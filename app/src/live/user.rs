@@ -6,6 +6,7 @@ use super::Budget;
 
 /// Everything about one user, as of one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct UserState {
     /// When this was true, RFC 3339 with milliseconds, UTC.
     pub as_of: String,
@@ -45,6 +46,7 @@ pub struct UserState {
 
 /// The calls of one user and lane that wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Queue {
     /// How many.
     pub waiting: u32,
@@ -55,6 +57,7 @@ pub struct Queue {
 
 /// A granted call that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 pub struct Lease {
     /// The permit's number, as the log has it. Not the name under which a caller completes
     /// it: who may read must not be able to end others' calls.
@@ -77,6 +80,7 @@ pub struct Lease {
 
 /// Who waits for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LaneName {
     /// A person.

@@ -19,6 +19,23 @@ use crate::{
 /// The most streams at once, a browser each.
 pub const STREAMS_MAX: usize = 1_000;
 
+/// Follow the state as it changes
+///
+/// Server-sent events with increasing ids: a `snapshot` of everything first, then a `delta` for
+/// what changed, at most four a second, or a `heartbeat`. Who falls behind gets a snapshot again.
+#[utoipa::path(
+    get,
+    path = "/api/v1/live",
+    tag = "state",
+    operation_id = "followState",
+    responses(
+        (
+            status = 200, description = "The stream", body = String,
+            content_type = "text/event-stream"
+        ),
+        (status = 503, description = "`capacity`: 1,000 streams are open"),
+    )
+)]
 pub(super) async fn get(State(api): State<Api>) -> Response {
     let Ok(place) = Arc::clone(&api.streams).try_acquire_owned() else {
         let problem = Problem::new(

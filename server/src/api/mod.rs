@@ -1,8 +1,10 @@
 //! The API: `/api/v1` on the dashboard's port.
 
+mod accept;
 mod json;
 mod live;
 mod named;
+mod openapi;
 mod operations;
 mod permits;
 mod query;
@@ -11,15 +13,17 @@ mod users;
 
 use std::sync::Arc;
 
-use axum::{Router, routing::get};
+use axum::{Router, routing::any};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    http::{Problem, Shutdown},
+    http::{Health, Problem, Shutdown},
     limiter::Limiters,
     live::Publisher,
 };
 
 pub use live::STREAMS_MAX;
+pub use openapi::{document, document_text};
 pub use users::user_key;
 
 /// What the API answers from. Clones share it.
@@ -28,6 +32,7 @@ pub struct Api {
     limiters: Arc<Limiters>,
     publisher: Arc<Publisher>,
     streams: Arc<tokio::sync::Semaphore>,
+    repeated: permits::Repeated,
     shutdown: Shutdown,
 }
 
@@ -40,23 +45,30 @@ impl Api {
             limiters,
             publisher,
             streams,
+            repeated: permits::Repeated::default(),
             shutdown,
         }
     }
 
-    /// The routes, from the root.
-    pub fn routes(self) -> Router {
-        Router::new()
-            .route("/api/v1/state", get(state::get))
-            .route("/api/v1/users/{upstream}/{workload}", get(users::get))
-            .route("/api/v1/live", get(live::get))
-            .merge(operations::routes())
-            .merge(permits::routes())
-            .route(
-                "/api/{*rest}",
-                axum::routing::any(|| async { Problem::not_found() }),
-            )
+    /// The routes, from the root, those of `health` included.
+    pub fn routes(self, health: Health) -> Router {
+        let (api, _) = described().split_for_parts();
+        let (health_routes, _) = Health::described().split_for_parts();
+        api.with_state(self)
+            .merge(health_routes.with_state(health))
+            .layer(axum::middleware::from_fn(accept::check))
+            .route("/api/{*rest}", any(|| async { Problem::not_found() }))
             .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
-            .with_state(self)
     }
+}
+
+/// The routes, with what is to be said of them: what is added here is documented.
+fn described() -> OpenApiRouter<Api> {
+    OpenApiRouter::default()
+        .routes(routes!(state::get))
+        .routes(routes!(users::get))
+        .routes(routes!(live::get))
+        .routes(routes!(openapi::get))
+        .merge(operations::routes())
+        .merge(permits::routes())
 }

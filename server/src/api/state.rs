@@ -20,6 +20,29 @@ struct Params {
     users_max: Option<usize>,
 }
 
+/// Show everything as of now
+///
+/// Users come a page at a time, closest to a limit first. Those of all workloads share one
+/// cursor, so page through one upstream at a time.
+#[utoipa::path(
+    get,
+    path = "/api/v1/state",
+    tag = "state",
+    operation_id = "getState",
+    params(
+        ("upstream" = Option<String>, Query, description = "This one alone"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+        (
+            "limit" = Option<u16>, Query, minimum = 1, maximum = 1_000,
+            description = "The most users of each workload; left out: 50"
+        ),
+    ),
+    responses(
+        (status = 200, description = "The state", body = spillway_app::live::State),
+        (status = 400, description = "`bad_query`"),
+        (status = 404, description = "`unknown_upstream`"),
+    )
+)]
 pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Response {
     let query = query.unwrap_or_default();
     answer(&api, &query).unwrap_or_else(IntoResponse::into_response)

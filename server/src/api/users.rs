@@ -6,7 +6,7 @@
 //! costs is bounded by [`Watched`](crate::live::Watched).
 
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{Path, RawQuery, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
@@ -24,11 +24,37 @@ use crate::{
 /// The longest key of an app, a tenant or a user, in bytes, as where calls are let in.
 const KEY_BYTES_MAX: usize = 256;
 
+/// Show one user
+///
+/// What limits it, what of it waits, and what it has in flight. One who was never seen has its
+/// limits and nothing else.
+#[utoipa::path(
+    get,
+    path = "/api/v1/users/{upstream}/{workload}",
+    tag = "state",
+    operation_id = "getUser",
+    params(
+        ("upstream" = String, Path, description = "A name in the configuration", example = "graph"),
+        ("workload" = String, Path, description = "One of its workloads", example = "onenote"),
+        ("user" = String, Query, min_length = 1, max_length = 256, description = "The user's key"),
+        ("tenant" = Option<String>, Query, max_length = 256, description = "The tenant's; left out: none"),
+        ("app" = Option<String>, Query, max_length = 256, description = "The app's; left out: the configured one"),
+    ),
+    responses(
+        (status = 200, description = "The user", body = spillway_app::live::UserState),
+        (status = 400, description = "`bad_query`"),
+        (status = 404, description = "`unknown_upstream`, `unknown_workload`; `not_found`: the path is no UTF-8"),
+        (status = 503, description = "`capacity`: more than 64 users are looked at in a quarter of a second"),
+    )
+)]
 pub(super) async fn get(
     State(api): State<Api>,
-    Path((upstream, workload)): Path<(String, String)>,
+    named: Result<Path<(String, String)>, PathRejection>,
     RawQuery(query): RawQuery,
 ) -> Response {
+    let Ok(Path((upstream, workload))) = named else {
+        return Problem::not_found().into_response();
+    };
     let query = query.unwrap_or_default();
     answer(&api, upstream, workload, &query).unwrap_or_else(IntoResponse::into_response)
 }

@@ -3,13 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use axum::{
-    Json, Router,
+    Json,
     extract::State,
     response::{IntoResponse, Response},
-    routing::get,
 };
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{Problem, Shutdown};
 use crate::store::Store;
@@ -31,19 +33,61 @@ impl fmt::Debug for Health {
     }
 }
 
+/// The process is up.
+#[derive(Debug, Serialize, ToSchema)]
+struct Up {
+    /// `up`.
+    status: &'static str,
+}
+
+/// It can do its work.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+struct Ready {
+    /// `ready`.
+    status: String,
+    /// What it depends on, each `ok`.
+    checks: std::collections::BTreeMap<String, String>,
+}
+
 impl Health {
-    /// The two routes.
-    pub fn routes(self) -> Router {
-        Router::new()
-            .route(
-                "/healthz",
-                get(|| async { Json(json!({ "status": "up" })) }),
-            )
-            .route("/readyz", get(ready))
-            .with_state(self)
+    /// The two routes, and what is to be said of them.
+    pub fn described() -> OpenApiRouter<Self> {
+        OpenApiRouter::default()
+            .routes(routes!(up))
+            .routes(routes!(ready))
     }
 }
 
+/// Ask whether the process is up
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "health",
+    operation_id = "getHealth",
+    responses((status = 200, description = "It is", body = Up, example = json!({ "status": "up" })))
+)]
+async fn up() -> Response {
+    no_store(Json(Up { status: "up" }))
+}
+
+/// Ask whether it can do its work
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "health",
+    operation_id = "getReadiness",
+    responses(
+        (
+            status = 200, description = "It can", body = Ready,
+            example = json!({
+                "status": "ready",
+                "checks": { "database": "ok", "limiters": "ok", "running": "ok" }
+            })
+        ),
+        (status = 503, description = "`not_ready`; `checks` says what is wrong"),
+    )
+)]
 async fn ready(State(health): State<Health>) -> Response {
     let database = health.store.ping().await.map_err(|error| {
         tracing::warn!(error = &error as &dyn std::error::Error, "not ready");
@@ -70,7 +114,7 @@ async fn ready(State(health): State<Health>) -> Response {
         })
         .collect();
     if all_well {
-        return Json(json!({ "status": "ready", "checks": checks })).into_response();
+        return no_store(Json(json!({ "status": "ready", "checks": checks })));
     }
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -79,4 +123,9 @@ async fn ready(State(health): State<Health>) -> Response {
     )
     .with("checks", checks)
     .into_response()
+}
+
+fn no_store(body: impl IntoResponse) -> Response {
+    let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (no_store, body).into_response()
 }

@@ -21,7 +21,7 @@ use axum::{Router, middleware};
 pub use health::Health;
 pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
-pub use problem::Problem;
+pub use problem::{Problem, ProblemDocument};
 pub use shutdown::Shutdown;
 pub use tls::{RELOAD_EVERY, Tls, TlsError};
 

@@ -20,6 +20,29 @@ pub struct Problem {
     more: Map<String, Value>,
 }
 
+/// An error (RFC 9457). Programs know it by `code`, which stays the same, people by `title`.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[schema(as = Problem, example = json!({
+    "type": "about:blank", "title": "A field is not as it should be", "status": 422,
+    "code": "bad_field", "detail": "weight must be at least 1"
+}))]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub struct ProblemDocument {
+    /// A URI that names its kind; `about:blank` where the code says it all.
+    #[schema(format = "uri")]
+    r#type: String,
+    /// What it is, in words that are the same each time.
+    title: String,
+    /// The answer's status.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What it is, for programs.
+    #[schema(pattern = "^[a-z_]+$")]
+    code: String,
+    /// What is wrong this time, and what to do.
+    detail: Option<String>,
+}
+
 impl Problem {
     /// A problem that programs know by `code` and people by `title`.
     pub fn new(status: StatusCode, code: &'static str, title: &'static str) -> Self {

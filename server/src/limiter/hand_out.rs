@@ -134,6 +134,21 @@ impl Limiter {
         })
     }
 
+    /// How long the permit that `owner` holds under this name still lasts, wall time, and what
+    /// is left beside it; nothing once it has ended.
+    #[must_use]
+    pub fn standing(&self, owner: &Owner, id: PermitId) -> Option<(Duration, Option<Left>)> {
+        let shard = self.shard_outside(owner, id).ok()?;
+        self.inner.with(shard, |core, clock| {
+            let now = clock.now();
+            let permit = core.running_outside(now, owner, id).ok()??;
+            let lease = core.engine.lease(permit)?;
+            let headroom = core.engine.headroom(now, &lease.call);
+            let left = headroom.map(|headroom| Left::of(headroom, clock));
+            Some((clock.wall(lease.expires_at.ms_since(now)), left))
+        })
+    }
+
     /// What is left of the layers that such a call meets.
     #[must_use]
     pub fn left(&self, ask: &Ask) -> Option<Left> {

@@ -41,6 +41,12 @@ impl Owner {
     /// Whoever asks, where the server is open and there are no tokens.
     pub const OPEN: Self = Self(Cow::Borrowed("open"));
 
+    /// Its name: one that no other owner has.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
     /// The owner of this name.
     #[cfg(test)]
     pub(super) fn named(name: &str) -> Self {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Deserialize;
 use spillway::{Key, Whose};
+use utoipa::ToSchema;
 
 use super::super::named::{bad_field, key, plain};
 use crate::{
@@ -16,20 +17,31 @@ use crate::{
 const REASON_CHARS_MAX: usize = 500;
 
 /// What an operator wants, and of whom.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wish {
+    /// Left out: the whole upstream. Breakers need one.
     scope: Option<Scope>,
+    /// Left out: the configured one.
+    #[schema(max_length = 256)]
     app: Option<String>,
+    #[schema(max_length = 256)]
     tenant: Option<String>,
+    #[schema(max_length = 256)]
     user: Option<String>,
+    /// When it is to end by itself, RFC 3339, ahead; not for what holds at once.
+    #[schema(format = DateTime)]
     until: Option<String>,
+    /// One line for the log.
+    #[schema(min_length = 1, max_length = 500)]
     reason: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// Whom it concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Scope {
+#[schema(as = SteeringScope)]
+pub(super) enum Scope {
     Upstream,
     App,
     Tenant,

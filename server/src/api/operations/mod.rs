@@ -8,14 +8,16 @@ mod asked;
 use std::time::Duration;
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{DefaultBodyLimit, Path, State, rejection::PathRejection},
     response::{IntoResponse, Response},
-    routing::post,
 };
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use spillway::{Key, Whose};
+use spillway_app::live::Breaker;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     Api,
@@ -43,30 +45,90 @@ const PAUSED: Lasting = Lasting {
 /// An upstream, and one of its workloads.
 type Workload = Result<Path<(String, String)>, PathRejection>;
 type Upstream = Result<Path<String>, PathRejection>;
-type Wished = Result<Body<Wish>, Problem>;
 type Answer = Result<Response, Problem>;
 
-pub(super) fn routes() -> Router<Api> {
-    Router::new()
-        .route("/api/v1/breakers/{upstream}/{workload}/open", post(open))
-        .route("/api/v1/breakers/{upstream}/{workload}/close", post(close))
-        .route("/api/v1/breakers/{upstream}/{workload}/reset", post(reset))
-        .route("/api/v1/lanes/{upstream}/background/pause", post(pause))
-        .route("/api/v1/lanes/{upstream}/background/resume", post(resume))
+/// A pause that is in force.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+struct Paused {
+    /// `paused`.
+    #[schema(pattern = "^paused$")]
+    state: String,
+    scope: asked::Scope,
+    app: Option<String>,
+    tenant: Option<String>,
+    user: Option<String>,
+    /// When it ends by itself, RFC 3339.
+    #[schema(format = DateTime)]
+    until: String,
+}
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::default()
+        .routes(routes!(open))
+        .routes(routes!(close))
+        .routes(routes!(reset))
+        .routes(routes!(pause))
+        .routes(routes!(resume))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
-async fn open(State(api): State<Api>, workload: Workload, wish: Wished) -> Answer {
-    force(&api, workload, wish, true)
+/// Stop all calls of a budget
+///
+/// For ten minutes, or until `until`, at most 24 hours ahead.
+#[utoipa::path(
+    post,
+    path = "/api/v1/breakers/{upstream}/{workload}/open",
+    tag = "steering",
+    operation_id = "openBreaker",
+    params(
+        ("upstream" = String, Path, description = "A name in the configuration", example = "graph"),
+        ("workload" = String, Path, description = "One of its workloads; `_global`: what limits all calls of an app together", example = "onenote"),
+    ),
+    request_body(content = Wish, example = json!({ "scope": "app", "reason": "the vendor asked us to stop" })),
+    responses(
+        (status = 200, description = "The breaker as it is now", body = Breaker),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_upstream`, `unknown_workload`, with the names there are; `not_found`: the path is no UTF-8"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+        (status = 503, description = "`storage`: it cannot be written down"),
+    )
+)]
+async fn open(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
+    force(&api, workload, &wish, true)
 }
 
-async fn close(State(api): State<Api>, workload: Workload, wish: Wished) -> Answer {
-    force(&api, workload, wish, false)
+/// Let the calls of a budget through, whatever the upstream says
+///
+/// For ten minutes, or until `until`, at most 24 hours ahead.
+#[utoipa::path(
+    post,
+    path = "/api/v1/breakers/{upstream}/{workload}/close",
+    tag = "steering",
+    operation_id = "closeBreaker",
+    params(
+        ("upstream" = String, Path, description = "A name in the configuration", example = "graph"),
+        ("workload" = String, Path, description = "One of its workloads; `_global`: what limits all calls of an app together", example = "onenote"),
+    ),
+    request_body(content = Wish, example = json!({ "scope": "app", "reason": "the vendor raised the limit" })),
+    responses(
+        (status = 200, description = "The breaker as it is now", body = Breaker),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_upstream`, `unknown_workload`, with the names there are; `not_found`: the path is no UTF-8"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+        (status = 503, description = "`storage`: it cannot be written down"),
+    )
+)]
+async fn close(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
+    force(&api, workload, &wish, false)
 }
 
-fn force(api: &Api, workload: Workload, wish: Wished, open: bool) -> Answer {
-    let Body(wish) = wish?;
-    let (limiter, key) = budget(api, workload, &wish)?;
+fn force(api: &Api, workload: Workload, wish: &Wish, open: bool) -> Answer {
+    let (limiter, key) = budget(api, workload, wish)?;
     let lasts = wish.lasts(api.limiters.clock().wall_now(), FORCED)?;
     let reason = wish.reason()?;
     let breaker = limiter.force_breaker(&key, open, lasts).map_err(not_done)?;
@@ -81,8 +143,28 @@ fn force(api: &Api, workload: Workload, wish: Wished, open: bool) -> Answer {
     Ok(in_force(Json(breaker)))
 }
 
-async fn reset(State(api): State<Api>, workload: Workload, wish: Wished) -> Answer {
-    let Body(wish) = wish?;
+/// Forget what was forced on a budget and what was learnt of it
+#[utoipa::path(
+    post,
+    path = "/api/v1/breakers/{upstream}/{workload}/reset",
+    tag = "steering",
+    operation_id = "resetBreaker",
+    params(
+        ("upstream" = String, Path, description = "A name in the configuration", example = "graph"),
+        ("workload" = String, Path, description = "One of its workloads; `_global`: what limits all calls of an app together", example = "onenote"),
+    ),
+    request_body(content = Wish, example = json!({ "scope": "app", "reason": "the vendor is back" })),
+    responses(
+        (status = 200, description = "The breaker as it is now", body = Breaker),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_upstream`, `unknown_workload`, with the names there are; `not_found`: the path is no UTF-8"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+        (status = 503, description = "`storage`: it cannot be written down"),
+    )
+)]
+async fn reset(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
     let (limiter, key) = budget(&api, workload, &wish)?;
     wish.is_for_now()?;
     let reason = wish.reason()?;
@@ -91,8 +173,29 @@ async fn reset(State(api): State<Api>, workload: Workload, wish: Wished) -> Answ
     Ok(in_force(Json(breaker)))
 }
 
-async fn pause(State(api): State<Api>, upstream: Upstream, wish: Wished) -> Answer {
-    let Body(wish) = wish?;
+/// Pause background calls
+///
+/// Of the whole upstream, or of one app, tenant or user; for an hour, or until `until`, at most
+/// 31 days ahead.
+#[utoipa::path(
+    post,
+    path = "/api/v1/lanes/{upstream}/background/pause",
+    tag = "steering",
+    operation_id = "pauseBackground",
+    params(("upstream" = String, Path, description = "A name in the configuration", example = "graph")),
+    request_body(content = Wish, example = json!({ "scope": "user", "user": "u1", "reason": "runaway export" })),
+    responses(
+        (status = 200, description = "The pause as it is in force", body = Paused),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_upstream`; `not_found`: the path is no UTF-8"),
+        (status = 409, description = "`too_many_pauses`: 1,000 are in force"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+        (status = 503, description = "`storage`: it cannot be written down"),
+    )
+)]
+async fn pause(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wish>) -> Answer {
     let (limiter, whose) = lane(&api, upstream, &wish)?;
     let lasts = wish.lasts(api.limiters.clock().wall_now(), PAUSED)?;
     let reason = wish.reason()?;
@@ -107,8 +210,25 @@ async fn pause(State(api): State<Api>, upstream: Upstream, wish: Wished) -> Answ
     Ok(in_force(Json(shown(&pause))))
 }
 
-async fn resume(State(api): State<Api>, upstream: Upstream, wish: Wished) -> Answer {
-    let Body(wish) = wish?;
+/// End a pause, named as it began
+#[utoipa::path(
+    post,
+    path = "/api/v1/lanes/{upstream}/background/resume",
+    tag = "steering",
+    operation_id = "resumeBackground",
+    params(("upstream" = String, Path, description = "A name in the configuration", example = "graph")),
+    request_body(content = Wish, example = json!({ "scope": "user", "user": "u1", "reason": "fixed" })),
+    responses(
+        (status = 204, description = "It has ended"),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_upstream`; `not_paused`: no pause of exactly these is in force; `not_found`: the path is no UTF-8"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+        (status = 503, description = "`storage`: it cannot be written down"),
+    )
+)]
+async fn resume(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wish>) -> Answer {
     let (limiter, whose) = lane(&api, upstream, &wish)?;
     wish.is_for_now()?;
     let reason = wish.reason()?;

@@ -7,48 +7,226 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
 use serde_json::{Value, json};
 use spillway::Dimension;
+use utoipa::ToSchema;
 
 use super::rate_limit::{self, whole_s};
+use super::take::Outcome;
 use crate::{
     http::Problem,
-    limiter::{BlockedBy, Busy, HandedOut, Left, NotHandedOut, NotRenewed, Refused},
+    limiter::{
+        BlockedBy, Busy, HandedOut, Left, Limiter, NotHandedOut, NotRenewed, Owner, Refused,
+    },
 };
 
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 
-/// The permit was handed out.
-pub(super) fn taken(handed_out: &HandedOut) -> Response {
-    let id = handed_out.id.to_string();
-    let body = json!({ "id": id, "ttl_ms": whole_ms(handed_out.ttl) });
-    let mut response = Json(body).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    rate_limit::tell(headers, handed_out.left.as_ref());
+/// A permit's name: 128 random bits in base64url.
+#[derive(ToSchema)]
+#[schema(value_type = String, min_length = 22, max_length = 22, pattern = "^[A-Za-z0-9_-]{21}[AQgw]$")]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct Id(String);
+
+/// A permit.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Taken {
+    /// Its name.
+    id: String,
+    /// For how long it lasts from now on, in milliseconds; 0 where a repeated request's permit
+    /// has ended.
+    ttl_ms: u64,
+}
+
+/// What is answered to one call, or in order to several.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) enum TakenOrNot {
+    One(Taken),
+    Many(Vec<ItemTakenOrNot>),
+}
+
+/// A permit, or why there is none.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) enum ItemTakenOrNot {
+    Taken(Taken),
+    Not(NotTaken),
+}
+
+/// A problem in the place of a permit. What follows `detail` is there where its code is
+/// `throttled`.
+#[derive(Serialize, ToSchema)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct NotTaken {
+    r#type: String,
+    title: String,
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    #[schema(pattern = "^[a-z_]+$")]
+    code: String,
+    detail: Option<String>,
+    #[schema(minimum = 1)]
+    retry_after_ms: Option<u64>,
+    exact: Option<bool>,
+    blocked_by: Option<Obstacle>,
+    reason: Option<Reason>,
+}
+
+/// There is no room for a call now (RFC 9457).
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({
+    "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+    "title": "There is no room for this call now", "status": 429, "code": "throttled",
+    "detail": "no room: user/rate/60s", "retry_after_ms": 1234, "exact": true,
+    "blocked_by": { "scope": "user", "dimension": "rate", "window_ms": 60_000 },
+    "reason": "limit"
+}))]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct Throttled {
+    r#type: String,
+    title: String,
+    /// 429.
+    #[schema(minimum = 429, maximum = 429)]
+    status: u16,
+    /// `throttled`.
+    #[schema(pattern = "^throttled$")]
+    code: String,
+    detail: String,
+    /// When it would fit, in milliseconds from now.
+    #[schema(minimum = 1)]
+    retry_after_ms: u64,
+    /// Whether only time stands in the way; else others may come first.
+    exact: bool,
+    blocked_by: Obstacle,
+    reason: Reason,
+}
+
+/// Where the reason lies: `scope` of a limit, a breaker or a queue; `lane` of a pause.
+#[derive(Serialize, ToSchema)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct Obstacle {
+    scope: Option<spillway_app::live::Scope>,
+    dimension: Option<spillway_app::live::Dimension>,
+    /// A rate's window in milliseconds.
+    window_ms: Option<u64>,
+    lane: Option<spillway_app::live::LaneName>,
+}
+
+/// What stands in the way.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) enum Reason {
+    /// A layer of a budget.
+    Limit,
+    /// The upstream reported that little is left.
+    Soft,
+    /// The upstream throttled or failed.
+    Breaker,
+    /// An operator paused background calls.
+    Paused,
+    /// Others came first.
+    Queue,
+}
+
+/// How long a permit lasts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Renewed {
+    /// From now on, in milliseconds.
+    pub(super) ttl_ms: u64,
+}
+
+/// What came of a request, for whoever asked.
+pub(super) struct Answer<'a> {
+    pub(super) owner: Owner,
+    pub(super) outcomes: &'a [Outcome],
+    /// Whether time has passed since the permits were given.
+    pub(super) aged: bool,
+}
+
+impl Answer<'_> {
+    /// To a single call.
+    pub(super) fn single(&self) -> Response {
+        match self.outcomes.first() {
+            Some(Outcome::Taken {
+                limiter,
+                handed_out,
+            }) => {
+                let (taken, left) = self.taken(limiter, handed_out);
+                with_left(no_store(Json(taken)), left.as_ref())
+            }
+            Some(Outcome::Busy { busy, left }) => {
+                let mut response = throttled(busy).into_response();
+                let seconds = HeaderValue::from(whole_s(wait(busy)));
+                response.headers_mut().insert(header::RETRY_AFTER, seconds);
+                with_left(response, left.as_ref())
+            }
+            Some(Outcome::Not(problem)) => problem.clone().into_response(),
+            None => Problem::not_found().into_response(),
+        }
+    }
+
+    /// To several calls, in their order.
+    pub(super) fn list(&self) -> Response {
+        let items = self.outcomes.iter().map(|outcome| match outcome {
+            Outcome::Taken {
+                limiter,
+                handed_out,
+            } => json!(self.taken(limiter, handed_out).0),
+            Outcome::Busy { busy, .. } => throttled(busy).to_json(),
+            Outcome::Not(problem) => problem.to_json(),
+        });
+        no_store(Json(items.collect::<Vec<_>>()))
+    }
+
+    /// The permit, and what is left beside it, as of now.
+    fn taken(&self, limiter: &Limiter, handed_out: &HandedOut) -> (Taken, Option<Left>) {
+        let HandedOut { id, ttl, left } = *handed_out;
+        let (ttl, left) = if self.aged {
+            limiter.standing(&self.owner, id).unwrap_or_default()
+        } else {
+            (ttl, left)
+        };
+        let taken = Taken {
+            id: id.to_string(),
+            ttl_ms: whole_ms(ttl),
+        };
+        (taken, left)
+    }
+}
+
+fn no_store(body: impl IntoResponse) -> Response {
+    let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (no_store, body).into_response()
+}
+
+fn with_left(mut response: Response, left: Option<&Left>) -> Response {
+    rate_limit::tell(response.headers_mut(), left);
     response
 }
 
 /// The call may not go now.
-pub(super) fn busy(busy: &Busy, left: Option<&Left>) -> Response {
+fn throttled(busy: &Busy) -> Problem {
     let (reason, blocked_by) = obstacle(busy.blocked_by);
-    let wait = busy.wait.max(Duration::from_millis(1));
-    let problem = Problem::new(
+    Problem::new(
         StatusCode::TOO_MANY_REQUESTS,
         "throttled",
         "There is no room for this call now",
     )
     .kind(QUOTA_EXCEEDED)
     .detail(format!("no room: {}", busy.blocked_by))
-    .with("retry_after_ms", ms_rounded_up(wait))
+    .with("retry_after_ms", ms_rounded_up(wait(busy)))
     .with("exact", busy.exact)
     .with("blocked_by", blocked_by)
-    .with("reason", reason);
-    let mut response = problem.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_s(wait)));
-    rate_limit::tell(headers, left);
-    response
+    .with("reason", reason)
+}
+
+fn wait(busy: &Busy) -> Duration {
+    busy.wait.max(Duration::from_millis(1))
 }
 
 /// No permit for another reason than that there is no room now.

@@ -4,8 +4,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use http::StatusCode;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use spillway::{Lane, Signal, signal};
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Ref, RefOr,
+        schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, SchemaType},
+    },
+};
 
+use super::super::json::{object, parse};
 use super::super::named::{bad_field, key, plain, upstream};
 use crate::{
     http::Problem,
@@ -21,20 +30,104 @@ const THROTTLE_HEADERS: [&str; 5] = [
     "x-ms-throttle-",
 ];
 
+/// The most calls in one request.
+const ITEMS_MAX: usize = 100;
+
+/// What one request asks for.
+#[derive(Debug)]
+pub(super) struct Wants {
+    /// Its calls, those that cannot be read included.
+    pub(super) items: Vec<Result<Wanted, Problem>>,
+    /// Whether they came as a list.
+    pub(super) many: bool,
+}
+
+/// A call, or a list of up to 100.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) enum OneOrMany {
+    One(Wanted),
+    Many(#[schema(inline)] List),
+}
+
+/// Calls, each judged by itself: what is no call has a problem in its place.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct List(Vec<Wanted>);
+
+impl utoipa::PartialSchema for List {
+    fn schema() -> RefOr<Schema> {
+        let anything = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+        let item = AnyOfBuilder::new()
+            .item(Ref::from_schema_name("Wanted"))
+            .item(anything);
+        ArrayBuilder::new()
+            .items(item)
+            .max_items(Some(ITEMS_MAX))
+            .description(Some("Each item is judged by itself."))
+            .into()
+    }
+}
+
+impl ToSchema for List {}
+
 /// A call that wants to go upstream.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
+    /// A name in the configuration.
     upstream: String,
+    /// One of the upstream's; left out: the only one.
     workload: Option<String>,
+    /// Whose budget, as the gateway reads it: 1 to 256 bytes without control characters.
+    #[schema(min_length = 1, max_length = 256)]
     user: String,
+    /// Likewise, or none.
     #[serde(default)]
+    #[schema(max_length = 256)]
     tenant: String,
+    /// Likewise; left out: the configured one.
+    #[schema(min_length = 1, max_length = 256)]
     app: Option<String>,
+    /// Who waits; left out: `foreground`.
+    #[schema(value_type = Option<spillway_app::live::LaneName>)]
     lane: Option<Lane>,
+    /// What the call costs in rate layers; left out: 1.
+    #[schema(minimum = 1, maximum = 4_294_967_295_u64)]
     weight: Option<u32>,
+    /// How long the caller bears to wait, in milliseconds, at most the upstream's `hold_max_ms`.
     #[serde(default)]
     wait_ms: u64,
+}
+
+impl Wants {
+    /// Reads a call, or a list of calls.
+    ///
+    /// # Errors
+    /// It is neither, or the list is too long. What is wrong with an item stands in its place.
+    pub(super) fn read(text: &[u8]) -> Result<Self, Problem> {
+        if text.trim_ascii_start().first() != Some(&b'[') {
+            let items = vec![Ok(object(text)?)];
+            return Ok(Self { items, many: false });
+        }
+        let items: Vec<&RawValue> = parse(text)?;
+        if items.len() > ITEMS_MAX {
+            return Err(too_many(items.len()));
+        }
+        let items = items.into_iter().map(|item| object(item.get().as_bytes()));
+        Ok(Self {
+            items: items.collect(),
+            many: true,
+        })
+    }
+}
+
+fn too_many(items: usize) -> Problem {
+    let title = "The list is too long";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too_many_items", title).detail(format!(
+        "at most {ITEMS_MAX} calls at once, and these are {items}"
+    ))
 }
 
 impl Wanted {
@@ -55,16 +148,19 @@ impl Wanted {
 }
 
 /// What the upstream answered.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Completed {
+    /// A final HTTP status.
+    #[schema(minimum = 200, maximum = 599)]
     status: u16,
+    /// Of these only what speaks of limits is looked at. Leave secrets out.
     #[serde(default)]
     headers: BTreeMap<String, Values>,
 }
 
 /// A header's value, or several of one name.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(
     untagged,
     expecting = "a header's value must be a text or a list of texts"

@@ -1,69 +1,189 @@
 //! `/api/v1/permits`: for callers that call the upstream themselves.
 //!
 //! A permit is taken, perhaps after a wait; then its holder calls the upstream and says how
-//! that ended. What is asked is read in [`asked`], what comes of it is told in [`answers`].
+//! that ended. What is asked is read in [`asked`] and waits in [`take`], once for each key
+//! that it is [`repeated`] under; what comes of it is told in [`answers`].
 
 mod answers;
 mod asked;
 mod rate_limit;
+mod repeated;
+mod take;
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{DefaultBodyLimit, Path, State, rejection::PathRejection},
     response::{IntoResponse, Response},
-    routing::{delete, post},
 };
-use http::StatusCode;
-use serde_json::json;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     Api,
-    json::{BODY_BYTES_MAX, Body},
+    json::{BODY_BYTES_MAX, Body, Text},
 };
 use crate::{
     http::Problem,
-    limiter::{Limiter, NotExtended, NotHandedOut, Owner, PermitId, Refused, UnknownPermit},
+    limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
 };
-use asked::{Completed, Wanted};
+use answers::{Renewed, TakenOrNot, Throttled};
+use asked::{Completed, OneOrMany, Wants};
+
+pub(super) use repeated::Repeated;
 
 /// The permit that a path names; what cannot be a name names none.
 type Named = Result<Path<PermitId>, PathRejection>;
 
-pub(super) fn routes() -> Router<Api> {
-    Router::new()
-        .route("/api/v1/permits", post(take))
-        .route("/api/v1/permits/{id}", delete(give_back))
-        .route("/api/v1/permits/{id}/complete", post(complete))
-        .route("/api/v1/permits/{id}/renew", post(renew))
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::default()
+        .routes(routes!(take))
+        .routes(routes!(give_back))
+        .routes(routes!(complete))
+        .routes(routes!(renew))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
-/// A caller that leaves while it waits drops this future, and the limiter forgets it.
+/// Take permits
+///
+/// For one call, or for up to 100 at once: a list is answered by a list, in order, where each
+/// item is a permit or the problem that it would have been answered by. All of a list wait at the
+/// same time, at most 10 s, and the answer comes when the last is decided.
+#[utoipa::path(
+    post,
+    path = "/api/v1/permits",
+    tag = "permits",
+    operation_id = "takePermits",
+    params(
+        (
+            "Idempotency-Key" = Option<String>, Header,
+            description = "1 to 255 visible characters, in quotes or not. The same key with the \
+                same body is one request: whoever sends it again, while it waits or within 15 \
+                minutes after its permit was given, gets the same permit.",
+            min_length = 1, max_length = 255, pattern = r"^[!#-\[\]-~]+$",
+            example = "7f9f2f0c-3b1e-4c43-9a57-1d1b0a5b6c55"
+        ),
+    ),
+    request_body(
+        content = OneOrMany,
+        content_type = "application/json",
+        examples(
+            ("one" = (value = json!({
+                "upstream": "graph", "workload": "onenote", "user": "u1",
+                "lane": "background", "wait_ms": 5000
+            }))),
+            ("several" = (value = json!([
+                { "upstream": "graph", "user": "u1" },
+                { "upstream": "graph", "user": "u2", "weight": 2 }
+            ]))),
+        )
+    ),
+    responses(
+        (
+            status = 200, description = "The permit, or the list of permits and problems",
+            body = TakenOrNot, content_type = "application/json",
+            headers(
+                ("RateLimit" = String, description = "What is left of the tightest rate that \
+                    the call meets; not of lists: `\"user/rate/60s\";r=80;t=12`"),
+                ("RateLimit-Policy" = String, description = "That rate: `\"user/rate/60s\";q=120;w=60`"),
+            ),
+            links(
+                ("complete" = (
+                    operation_id = "completePermit", parameters(("id" = "$response.body#/id"))
+                )),
+                ("renew" = (
+                    operation_id = "renewPermit", parameters(("id" = "$response.body#/id"))
+                )),
+                ("return" = (
+                    operation_id = "returnPermit", parameters(("id" = "$response.body#/id"))
+                )),
+            ),
+            examples(
+                ("one" = (value = json!({ "id": "3q2-7wAAAAAAAAAAAAAAAA", "ttl_ms": 120_000 }))),
+                ("several" = (value = json!([
+                    { "id": "3q2-7wAAAAAAAAAAAAAAAA", "ttl_ms": 120_000 },
+                    {
+                        "type": "about:blank", "title": "A field is not as it should be",
+                        "status": 422, "code": "bad_field", "detail": "weight must be at least 1"
+                    }
+                ]))),
+            )
+        ),
+        (
+            status = 429, description = "`throttled`: not within `wait_ms`",
+            body = Throttled, content_type = "application/problem+json",
+            headers(
+                ("Retry-After" = u64, description = "`retry_after_ms` in whole seconds, rounded up"),
+                ("RateLimit" = String, description = "As with 200"),
+                ("RateLimit-Policy" = String, description = "As with 200"),
+            )
+        ),
+        (status = 400, description = "`bad_json`; `bad_idempotency_key`"),
+        (status = 404, description = "`unknown_upstream`"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (
+            status = 422,
+            description = "`bad_field`; `workload_missing` and `unknown_workload`, with the names \
+                there are; `impossible`: the weight is above what the lane may ever hold; \
+                `too_many_items`; `idempotency_key_reused`: with another body"
+        ),
+        (
+            status = 503,
+            description = "`capacity`, `storage`: the counters cannot be written; `closing`"
+        ),
+    )
+)]
 async fn take(
     State(api): State<Api>,
-    wanted: Result<Body<Wanted>, Problem>,
+    headers: HeaderMap,
+    Text(text): Text,
 ) -> Result<Response, Problem> {
-    let Body(wanted) = wanted?;
-    let (limiter, ask, hold) = wanted.check(api.limiters.all())?;
-    let taken = limiter
-        .hand_out(owner(), ask.clone(), hold)
-        .await
-        .map_err(|not| (not, limiter.left(&ask)));
-    match taken {
-        Ok(handed_out) => Ok(answers::taken(&handed_out)),
-        Err((NotHandedOut::Refused(Refused::Busy(busy)), left)) => {
-            Ok(answers::busy(&busy, left.as_ref()))
+    let wants = Wants::read(&text)?;
+    let key = repeated::key(&headers)?;
+    let (many, items) = (wants.many, wants.items.len());
+    let work = take::all(api.clone(), owner(), wants);
+    let (outcomes, again) = match key {
+        Some(key) => {
+            let request = repeated::Request::new(&owner(), key, &text, items);
+            api.repeated.once(&request, work).await?
         }
-        Err((not, _)) => Err(answers::not_handed_out(&not)),
-    }
+        None => (work.await, false),
+    };
+    let answer = answers::Answer {
+        owner: owner(),
+        outcomes: &outcomes,
+        aged: many || again,
+    };
+    Ok(if many { answer.list() } else { answer.single() })
 }
 
+/// Say how the call ended
+///
+/// When the answer's body is over. Again: 204, and nothing happens.
+#[utoipa::path(
+    post,
+    path = "/api/v1/permits/{id}/complete",
+    tag = "permits",
+    operation_id = "completePermit",
+    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
+    request_body(
+        content = Completed,
+        example = json!({ "status": 429, "headers": { "Retry-After": "30" } })
+    ),
+    responses(
+        (status = 204, description = "The permit has ended"),
+        (status = 400, description = "`bad_json`"),
+        (status = 404, description = "`unknown_permit`: never given to you, or 15 minutes past its expiry"),
+        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
+        (status = 415, description = "`unsupported_media_type`"),
+        (status = 422, description = "`bad_field`"),
+    )
+)]
 async fn complete(
     State(api): State<Api>,
     id: Named,
-    completed: Result<Body<Completed>, Problem>,
+    Body(completed): Body<Completed>,
 ) -> Result<StatusCode, Problem> {
-    let Body(completed) = completed?;
     let signal = completed.signal(jiff::Timestamp::now())?;
     let held = held(&api, id, |limiter, id| {
         limiter.complete(&owner(), id, &signal).ok()
@@ -71,6 +191,23 @@ async fn complete(
     held.map(|()| StatusCode::NO_CONTENT)
 }
 
+/// Say that the call still runs
+#[utoipa::path(
+    post,
+    path = "/api/v1/permits/{id}/renew",
+    tag = "permits",
+    operation_id = "renewPermit",
+    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
+    responses(
+        (
+            status = 200, description = "It lasts so long from now on", body = Renewed,
+            example = json!({ "ttl_ms": 120_000 })
+        ),
+        (status = 404, description = "`unknown_permit`"),
+        (status = 409, description = "`not_renewable`: 15 minutes have passed, or it is a probe's; abort the call"),
+        (status = 410, description = "`ended`: it was ended, or has expired"),
+    )
+)]
 async fn renew(State(api): State<Api>, id: Named) -> Result<Response, Problem> {
     let renewed = held(&api, id, |limiter, id| match limiter.renew(&owner(), id) {
         Err(NotExtended::Unknown(UnknownPermit)) => None,
@@ -78,9 +215,25 @@ async fn renew(State(api): State<Api>, id: Named) -> Result<Response, Problem> {
         Ok(ttl) => Some(Ok(ttl)),
     })?;
     let ttl = renewed.map_err(answers::not_renewed)?;
-    Ok(Json(json!({ "ttl_ms": answers::whole_ms(ttl) })).into_response())
+    let ttl_ms = answers::whole_ms(ttl);
+    let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    Ok((no_store, Json(Renewed { ttl_ms })).into_response())
 }
 
+/// Give a permit back
+///
+/// Its call was never sent, not a byte of it: its weight is refunded.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/permits/{id}",
+    tag = "permits",
+    operation_id = "returnPermit",
+    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
+    responses(
+        (status = 204, description = "The permit has ended"),
+        (status = 404, description = "`unknown_permit`"),
+    )
+)]
 async fn give_back(State(api): State<Api>, id: Named) -> Result<StatusCode, Problem> {
     let held = held(&api, id, |limiter, id| limiter.give_back(&owner(), id).ok());
     held.map(|()| StatusCode::NO_CONTENT)

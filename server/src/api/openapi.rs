@@ -1,0 +1,165 @@
+//! `GET /api/openapi.json`: what the API can be asked and what it answers, as OpenAPI 3.1.
+//!
+//! It is made of what stands at the handlers: a route cannot be added without it. What holds
+//! for all of them is added here: who may ask at all, and the shape of problems.
+
+use std::sync::LazyLock;
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderValue, header};
+use utoipa::{
+    Modify, OpenApi as _,
+    openapi::{
+        Content, ContentBuilder, OpenApi, Ref, RefOr, Response as Answer, ResponseBuilder,
+        path::{Operation, PathItem},
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+
+use crate::http::{Health, ProblemDocument};
+
+/// The document as bytes: it is the same for as long as the process lives.
+static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
+    // Plain maps and texts: they can always be written.
+    let text = serde_json::to_vec_pretty(&document()).unwrap_or_default();
+    text.into()
+});
+
+/// The answers that any route may give, before it is reached or instead.
+const EVERYWHERE: [(&str, &str); 4] = [
+    ("400", "`host_missing`: a request names exactly one host"),
+    (
+        "403",
+        "`forwarded`: without sign-in, what came through a proxy is refused",
+    ),
+    (
+        "406",
+        "`not_acceptable`: `Accept` rules out what this answers with",
+    ),
+    ("421", "`unknown_host`: not one of `server.allowed_hosts`"),
+];
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Spillway",
+        description = "Keeps applications inside the limits of the APIs they call.\n\nErrors are \
+            `application/problem+json` (RFC 9457) with a `code` that stays the same. Requests with \
+            unknown members or parameters are refused. Durations end in `_ms` and are wall time; \
+            instants are RFC 3339 in UTC.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    tags(
+        (name = "permits", description = "For callers that call the upstream themselves"),
+        (name = "state", description = "Limits, lanes, breakers and users, as they are now"),
+        (name = "steering", description = "What operators do"),
+        (name = "health", description = "Whether it is up, and how it is"),
+    ),
+    components(schemas(ProblemDocument)),
+    modifiers(&Tokens)
+)]
+struct Described;
+
+/// Who may ask.
+struct Tokens;
+
+impl Modify for Tokens {
+    fn modify(&self, document: &mut OpenApi) {
+        let token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(
+                "An API token, `Authorization: Bearer …`. A server that runs `--open` asks for none.",
+            ))
+            .build();
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+    }
+}
+
+/// The document.
+#[must_use]
+pub fn document() -> OpenApi {
+    let mut document = Described::openapi();
+    document.merge(super::described().into_openapi());
+    document.merge(Health::described().into_openapi());
+    for operation in document.paths.paths.values_mut().flat_map(operations) {
+        let answers = &mut operation.responses.responses;
+        for (status, description) in EVERYWHERE {
+            match answers.get_mut(status) {
+                Some(answer) => also(answer, description),
+                None => drop(answers.insert(status.to_owned(), answer(description))),
+            }
+        }
+        for (status, answer) in answers {
+            as_problem(status, answer);
+        }
+    }
+    document
+}
+
+/// The document as it is answered, JSON.
+#[must_use]
+pub fn document_text() -> Bytes {
+    TEXT.clone()
+}
+
+/// Read this document
+#[utoipa::path(
+    get,
+    path = "/api/openapi.json",
+    tag = "health",
+    operation_id = "getOpenApi",
+    responses((
+        status = 200, description = "OpenAPI 3.1", body = Object
+    ))
+)]
+pub(super) async fn get() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ]
+    .map(|(name, value)| (name, HeaderValue::from_static(value)));
+    (headers, document_text()).into_response()
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem {
+        get,
+        put,
+        post,
+        delete,
+        ..
+    } = item;
+    [get, put, post, delete].into_iter().flatten()
+}
+
+fn answer(description: &str) -> RefOr<Answer> {
+    RefOr::T(ResponseBuilder::new().description(description).build())
+}
+
+/// Adds a cause to an answer.
+fn also(answer: &mut RefOr<Answer>, description: &str) {
+    if let RefOr::T(answer) = answer {
+        answer.description = format!("{}; {description}", answer.description);
+    }
+}
+
+/// Errors that say nothing else of their body are problems.
+fn as_problem(status: &str, answer: &mut RefOr<Answer>) {
+    if let RefOr::T(answer) = answer
+        && status.starts_with(['4', '5'])
+        && answer.content.is_empty()
+    {
+        let content = &mut answer.content;
+        content.insert("application/problem+json".to_owned(), problem());
+    }
+}
+
+fn problem() -> RefOr<Content> {
+    let schema = Ref::from_schema_name("Problem");
+    RefOr::T(ContentBuilder::new().schema(Some(schema)).build())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Taking permits: for one call, or for several that wait at the same time.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+
+use super::super::Api;
+use super::answers;
+use super::asked::{Wanted, Wants};
+use crate::{
+    http::Problem,
+    limiter::{Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
+};
+
+/// How long the calls of a list may wait, wall time: the permits that are given first run out
+/// while the last ones wait, and a probe's lasts 30 s.
+pub(super) const LIST_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// What came of one call that asked.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    /// It may go.
+    Taken {
+        /// Who knows the permit.
+        limiter: Limiter,
+        /// The permit.
+        handed_out: HandedOut,
+    },
+    /// It may not go now.
+    Busy {
+        /// When it would fit.
+        busy: Busy,
+        /// What is left of what limits it.
+        left: Option<Left>,
+    },
+    /// It may not go at all.
+    Not(Problem),
+}
+
+/// Waits until each call is decided, asked for in their order. Dropped before, it leaves no
+/// trace of any.
+pub(super) async fn all(api: Api, owner: Owner, wants: Wants) -> Arc<[Outcome]> {
+    let wait_max = if wants.many {
+        LIST_WAIT_MAX
+    } else {
+        Duration::MAX
+    };
+    let asks = wants
+        .items
+        .into_iter()
+        .map(|wanted| one(&api, &owner, wanted, wait_max));
+    let decided = join_all(asks).await;
+    decided.into_iter().map(Unclaimed::claim).collect()
+}
+
+async fn one(
+    api: &Api,
+    owner: &Owner,
+    wanted: Result<Wanted, Problem>,
+    wait_max: Duration,
+) -> Unclaimed {
+    let outcome = match wanted.and_then(|wanted| wanted.check(api.limiters.all())) {
+        Err(problem) => Outcome::Not(problem),
+        Ok((limiter, ask, hold)) => {
+            let hold = hold.min(wait_max);
+            match limiter.hand_out(owner.clone(), ask.clone(), hold).await {
+                Ok(handed_out) => Outcome::Taken {
+                    limiter: limiter.clone(),
+                    handed_out,
+                },
+                Err(NotHandedOut::Refused(Refused::Busy(busy))) => Outcome::Busy {
+                    busy,
+                    left: limiter.left(&ask),
+                },
+                Err(not) => Outcome::Not(answers::not_handed_out(&not)),
+            }
+        }
+    };
+    Unclaimed::new(outcome, owner)
+}
+
+/// What is decided, while others of the same list are not: its caller may leave meanwhile,
+/// and then its permit is given back.
+struct Unclaimed {
+    outcome: Option<Outcome>,
+    /// Who gives what back, to whom.
+    permit: Option<(Limiter, Owner, PermitId)>,
+}
+
+impl Unclaimed {
+    fn new(outcome: Outcome, owner: &Owner) -> Self {
+        let permit = match &outcome {
+            Outcome::Taken {
+                limiter,
+                handed_out,
+            } => Some((limiter.clone(), owner.clone(), handed_out.id)),
+            Outcome::Busy { .. } | Outcome::Not(_) => None,
+        };
+        Self {
+            outcome: Some(outcome),
+            permit,
+        }
+    }
+
+    fn claim(mut self) -> Outcome {
+        self.permit = None;
+        // It is taken here alone, and claimed once.
+        self.outcome
+            .take()
+            .unwrap_or_else(|| Outcome::Not(answers::unknown()))
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some((limiter, owner, id)) = self.permit.take() {
+            // It is known: it was handed out just now.
+            let _ = limiter.give_back(&owner, id);
+        }
+    }
+}

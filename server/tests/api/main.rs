@@ -1,0 +1,13 @@
+//! The API at its boundary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
+
+mod document;
+mod lists;
+mod repeated;
+#[path = "../support/mod.rs"]
+mod support;
