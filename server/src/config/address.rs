@@ -55,6 +55,14 @@ impl WebAddress {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// The address of `segment` below this one.
+    pub fn below(&self, segment: &str) -> Self {
+        Self {
+            path: format!("{}/{segment}", self.path),
+            ..self.clone()
+        }
+    }
 }
 
 impl FromStr for WebAddress {

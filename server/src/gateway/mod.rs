@@ -18,6 +18,7 @@ mod hearing;
 mod held_body;
 mod hold;
 mod identity;
+pub mod links;
 mod path;
 mod readmission;
 mod record;
