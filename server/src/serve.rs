@@ -291,7 +291,8 @@ impl House {
         };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
         let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
-        let gateway = http::guarded(gateway::router(self.gateway.clone()), "gateway", guard);
+        let gateway = gateway::router(self.gateway.clone(), &listeners.ready.gateway);
+        let gateway = http::guarded(gateway, "gateway", guard);
         if let Some(tls) = listeners.tls {
             tokio::spawn(tls.keep_current(RELOAD_EVERY, self.shutdown.clone()));
         }

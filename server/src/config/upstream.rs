@@ -37,6 +37,8 @@ pub struct Upstream {
     pub user_from: UserFrom,
     /// How long a call may be held, wall time.
     pub hold_max: Duration,
+    /// Whether links to it are rewritten into ones to the gateway, and back.
+    pub rewrite_links: bool,
 }
 
 /// Where the user's key of a call comes from.
@@ -79,8 +81,7 @@ pub(super) struct Raw {
     global: Option<global::Raw>,
     #[serde(rename = "clients")]
     _clients: Option<NotYet>,
-    #[serde(rename = "rewrite_links")]
-    _rewrite_links: Option<NotYet>,
+    rewrite_links: Option<bool>,
 }
 
 impl Raw {
@@ -100,6 +101,7 @@ impl Raw {
             app: app(&key, self.app, &name)?,
             user_from: self.user_from,
             hold_max: hold_max(&key, self.hold_max_ms)?,
+            rewrite_links: self.rewrite_links.unwrap_or(true),
             name,
         })
     }

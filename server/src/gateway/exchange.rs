@@ -28,6 +28,8 @@ use super::{
     connections::{Connection, Connections},
     failure::Failure,
     heard::Heard,
+    links::Answers,
+    passage::Passage,
     readmission::{Denied, Readmission, Setback},
     record::{Outcome, Record},
     refusal::failure_kind,
@@ -43,6 +45,8 @@ pub(super) struct Exchange {
     pub(super) slot: Slot,
     /// How it gets another one.
     pub(super) readmission: Readmission,
+    /// How its answer's links are rewritten; `None`: not at all.
+    pub(super) links: Option<Answers>,
     /// What is logged of it.
     pub(super) record: Record,
     /// Its upstream's connections.
@@ -168,9 +172,9 @@ impl Exchange {
             mut hearing,
             ..
         } = heard;
-        let mut feed = self.answer(parts, ahead.is_empty() && rest.is_none());
+        let mut passage = self.answer(parts, ahead.is_empty() && rest.is_none());
         for data in ahead {
-            self.slot.during(feed.push(data)).await?;
+            self.slot.during(passage.push(data)).await?;
         }
         while let Some(body) = &mut rest
             && let Some(frame) = self.slot.during(body.frame()).await?
@@ -183,25 +187,28 @@ impl Exchange {
                 hearing.end(&self.slot);
                 self.slot.complete();
             }
-            if !data.is_empty() {
-                self.slot.during(feed.push(data)).await?;
-            }
+            self.slot.during(passage.push(data)).await?;
         }
         hearing.end(&self.slot);
         self.slot.complete();
-        let heard = self.slot.during(feed.end()).await?;
-        self.record.outcome = if heard {
-            Outcome::Relayed
-        } else {
-            Outcome::Drained
+        self.record.outcome = match self.slot.during(passage.end()).await? {
+            Ok(true) => Outcome::Relayed,
+            Ok(false) => Outcome::Drained,
+            Err(error) => {
+                self.record.reason = Some(format!("the answer is not coded as it says: {error}"));
+                Outcome::Failed
+            }
         };
         Ok(())
     }
 
     /// Tells the caller the answer's head, and says where its body goes.
-    fn answer(&mut self, parts: http::response::Parts, empty: bool) -> Feed {
+    fn answer(&mut self, mut parts: http::response::Parts, empty: bool) -> Passage {
         self.record.status = Some(parts.status);
-        let (feed, body) = if empty {
+        let links = self.links.as_ref();
+        let document = links.and_then(|links| links.begin(parts.status, &mut parts.headers));
+        // The length of a body that would be rewritten is unknown, also to a call of HEAD.
+        let (feed, body) = if empty && document.is_none() {
             (Feed::nowhere(true), AnswerBody::empty())
         } else {
             answer::channel()
@@ -212,9 +219,9 @@ impl Exchange {
         backward(response.headers_mut());
         let caller = self.caller.take();
         if caller.is_some_and(|caller| caller.send(Ok(response)).is_ok()) {
-            feed
+            Passage::new(feed, document.filter(|_| !empty))
         } else {
-            Feed::nowhere(false)
+            Passage::new(Feed::nowhere(false), None)
         }
     }
 

@@ -19,6 +19,7 @@ mod held_body;
 mod hold;
 mod identity;
 pub mod links;
+mod passage;
 mod path;
 mod readmission;
 mod record;
@@ -43,7 +44,7 @@ pub use bearer::KeySecret;
 pub use connections::RootsError;
 
 use crate::{
-    config::{self, Origins},
+    config::{self, Origins, WebAddress},
     limiter::Limiter,
 };
 use browser::Asker;
@@ -106,8 +107,12 @@ impl GatewayState {
     }
 }
 
-/// The routes of the gateway's listener: every path is a call.
-pub fn router(state: GatewayState) -> Router {
+/// The routes of the gateway's listener, which clients reach at `address`: every path is a
+/// call.
+pub fn router(state: GatewayState, address: &WebAddress) -> Router {
+    for (name, upstream) in &state.0.upstreams {
+        upstream.link(name, address);
+    }
     Router::new().fallback(call).with_state(state)
 }
 

@@ -18,6 +18,7 @@ use super::{
     failure::Failure,
     held_body::read_ahead,
     hold::hold,
+    links::Answers,
     path::{self, Target},
     readmission::Readmission,
     record::{Outcome, Record},
@@ -91,7 +92,8 @@ async fn admit<'a>(
         .ok_or_else(|| gateway.unknown())?;
     name.clone_into(&mut record.upstream);
     let asked = request_headers::read(&parts.method, &parts.headers)?;
-    let target = path::target(&upstream.base, rest, parts.uri.query())?;
+    let query = parts.uri.query().map(|query| upstream.query(query));
+    let target = path::target(&upstream.base, rest, query.as_deref())?;
     if upstream.is_batch(&target.path) {
         return Err(Refusal::Batch);
     }
@@ -178,16 +180,23 @@ impl Admitted<'_> {
             body,
             mut record,
         } = arrival;
+        let mut request = onward(parts, body, &self.target, self.upstream);
+        let mut answers = None;
+        if let Some(links) = self.upstream.links() {
+            answers = Some(Answers::to(request.headers(), links));
+            let outgoing = links.outgoing(request).await;
+            request = outgoing.map_err(|error| Failure::UploadCut(error.into()))?;
+        }
         record.admit();
         let (caller, head) = oneshot::channel();
         let exchange = Exchange {
             slot: self.slot,
             readmission: self.readmission,
+            links: answers,
             record,
             connections: Arc::clone(&self.upstream.connections),
             caller: Some(caller),
         };
-        let request = onward(parts, body, &self.target, self.upstream);
         gateway.exchanges.spawn(exchange.run(Call::new(request)));
         head.await.unwrap_or(Err(Failure::Gone))
     }

@@ -1,6 +1,10 @@
 //! One upstream as the gateway sees it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use http::{HeaderMap, Method};
 
@@ -9,6 +13,7 @@ use super::{
     connections::{Connections, RootsError},
     dialect::Dialect,
     identity::{Identity, IdentityError, Reader},
+    links::Links,
     request_headers::Asked,
 };
 use crate::{
@@ -30,6 +35,10 @@ pub(super) struct Upstream {
     pub(super) connections: Arc<Connections>,
     /// Everything that has limits, and its clients' dialect.
     limited: Vec<(config::Workload, Dialect)>,
+    /// Whether links are rewritten.
+    rewrite_links: bool,
+    /// How, once it is known where clients reach the gateway.
+    links: OnceLock<Links>,
 }
 
 impl Upstream {
@@ -52,8 +61,29 @@ impl Upstream {
                 secret,
             },
             hold_max: config.hold_max,
+            rewrite_links: config.rewrite_links,
+            links: OnceLock::new(),
             limiter,
         })
+    }
+
+    /// Clients reach the gateway at `gateway`, and this upstream below it as `name`.
+    pub(super) fn link(&self, name: &str, gateway: &WebAddress) {
+        if self.rewrite_links {
+            self.links
+                .get_or_init(|| Links::new(&self.base, gateway, name));
+        }
+    }
+
+    /// How links are rewritten; `None`: not at all.
+    pub(super) fn links(&self) -> Option<&Links> {
+        self.links.get()
+    }
+
+    /// A call's query as the upstream gets it.
+    pub(super) fn query<'q>(&self, query: &'q str) -> Cow<'q, str> {
+        self.links()
+            .map_or(Cow::Borrowed(query), |links| links.query(query))
     }
 
     /// A workload's name and its clients' dialect.
