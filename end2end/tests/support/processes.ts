@@ -1,15 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-
-const target = process.env.CARGO_TARGET_DIR ?? resolve(__dirname, '../../../target');
-const binary = process.env.SPILLWAY_BIN ?? join(target, 'debug', 'spillway');
-const site = process.env.LEPTOS_SITE_ROOT ?? join(target, 'site');
-
-/** How long a process may take until it answers; machines that build at the same time are slow. */
-const READY_WITHIN_MS = 20_000;
+import { join } from 'node:path';
+import { answers, freePorts, Process } from './process';
 
 /** The lookalike and the server in front of it, on ports and files of their own. */
 export class Spillway {
@@ -171,64 +163,9 @@ export interface Stats {
   }[];
 }
 
-class Process {
-  private readonly child: ChildProcess;
-  private log = '';
-  private ended = false;
-
-  constructor(args: string[], cwd: string) {
-    this.child = spawn(binary, args, {
-      cwd,
-      env: { ...process.env, LEPTOS_SITE_ROOT: site },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (text) => (this.log = (this.log + text).slice(-10_000)));
-    }
-    this.child.on('error', (error) => (this.log += error.message));
-    this.child.on('close', () => (this.ended = true));
-  }
-
-  /** Fails with what the process said if it is gone. */
-  check(): void {
-    if (this.ended) throw new Error(`the process ended:\n${this.log}`);
-  }
-
-  async kill(): Promise<void> {
-    if (this.ended) return;
-    const closed = new Promise((done) => this.child.once('close', done));
-    this.child.kill('SIGKILL');
-    await closed;
-  }
-}
-
-async function answers(started: Process, url: string): Promise<void> {
-  const until = Date.now() + READY_WITHIN_MS;
-  for (;;) {
-    started.check();
-    const ok = await fetch(url).then((answer) => answer.ok, () => false);
-    if (ok) return;
-    if (Date.now() > until) throw new Error(`no answer from ${url}`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
-
 /** An unsigned token like those that the lookalike and the gateway read. */
 function token(user: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { oid: user, tid: 'contoso', appid: APP };
   return `${part({ alg: 'none' })}.${part(claims)}.`;
-}
-
-async function freePorts(number: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: number }, async () => {
-      const server = createServer();
-      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
