@@ -5,7 +5,7 @@
 //! a byte of it was written, and only then may it go to another connection.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use tokio::{
     task::JoinHandle,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tower_service::Service as _;
 
@@ -31,9 +31,6 @@ const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long a connection is kept without a call: below the shortest keep-alive in common
 /// use (5 s), so that calls are rarely written to a connection that is just being closed.
 const IDLE_MAX: Duration = Duration::from_secs(4);
-
-/// How many connections are kept without a call.
-const IDLE_COUNT_MAX: usize = 64;
 
 /// How much of an upstream's bytes is held at once: an answer's head must fit.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
@@ -63,7 +60,16 @@ pub(super) enum ConnectError {
 pub(super) struct Connections {
     connector: Connector,
     address: Uri,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Pool>,
+    idle_count_max: usize,
+}
+
+/// What is open and free, the freshest last.
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Idle>,
+    /// Whether a task looks for those that were free for too long.
+    swept: bool,
 }
 
 enum Connector {
@@ -89,8 +95,8 @@ impl Drop for Connection {
 }
 
 impl Connections {
-    /// None open yet.
-    pub(super) fn to(base: &WebAddress) -> Result<Self, RootsError> {
+    /// None open yet; so many are kept without a call.
+    pub(super) fn to(base: &WebAddress, idle_count_max: usize) -> Result<Self, RootsError> {
         let address = Uri::builder()
             .scheme(base.scheme())
             .authority(base.authority().clone())
@@ -101,14 +107,20 @@ impl Connections {
             connector: Connector::new(base.is_secure())?,
             address,
             idle: Mutex::default(),
+            idle_count_max,
         })
     }
 
-    /// One that is open and free, if there is one.
+    /// One that is open and free, if there is one: the one that was free for the shortest
+    /// time, so that more are not kept than are used.
     pub(super) fn idle(&self) -> Option<Connection> {
-        let mut idle = self.lock();
-        idle.retain(|idle| idle.since.elapsed() < IDLE_MAX && idle.connection.sender.is_ready());
-        idle.pop().map(|idle| idle.connection)
+        let mut pool = self.lock();
+        while let Some(idle) = pool.idle.pop() {
+            if idle.since.elapsed() < IDLE_MAX && idle.connection.sender.is_ready() {
+                return Some(idle.connection);
+            }
+        }
+        None
     }
 
     /// A new one.
@@ -133,24 +145,48 @@ impl Connections {
     }
 
     /// Keeps `connection` for another call, if it is fit for one.
-    pub(super) async fn keep(&self, mut connection: Connection) {
+    pub(super) async fn keep(self: &Arc<Self>, mut connection: Connection) {
         let settled = timeout(SETTLE_MAX, connection.sender.ready()).await;
         if !matches!(settled, Ok(Ok(()))) {
             return;
         }
-        let mut idle = self.lock();
-        idle.retain(|idle| idle.since.elapsed() < IDLE_MAX);
-        if idle.len() < IDLE_COUNT_MAX {
-            idle.push(Idle {
-                connection,
-                since: Instant::now(),
-            });
+        let mut pool = self.lock();
+        if pool.idle.len() >= self.idle_count_max {
+            return;
+        }
+        pool.idle.push(Idle {
+            connection,
+            since: Instant::now(),
+        });
+        if !pool.swept {
+            pool.swept = true;
+            tokio::spawn(sweep(Arc::downgrade(self)));
         }
     }
 
+    /// Closes what was free for too long, or was closed meanwhile. Whether anything is left.
+    fn sweep(&self) -> bool {
+        let mut pool = self.lock();
+        pool.idle
+            .retain(|idle| idle.since.elapsed() < IDLE_MAX && idle.connection.sender.is_ready());
+        pool.swept = !pool.idle.is_empty();
+        pool.swept
+    }
+
     /// A list of connections is whole at any point of a panic.
-    fn lock(&self) -> MutexGuard<'_, Vec<Idle>> {
+    fn lock(&self) -> MutexGuard<'_, Pool> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks after connections as long as some are free: without calls nobody else would.
+async fn sweep(connections: Weak<Connections>) {
+    loop {
+        sleep(IDLE_MAX / 2).await;
+        let left = connections.upgrade().is_some_and(|it| it.sweep());
+        if !left {
+            return;
+        }
     }
 }
 
@@ -193,5 +229,34 @@ impl Connection {
         request: Request<Body>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Body>>> {
         self.sender.try_send_request(request).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt as _, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_nobody_uses_is_closed_and_no_more_is_kept_than_asked_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let connections = Arc::new(Connections::to(&base.parse().unwrap(), 1).unwrap());
+        let mut accepted = Vec::new();
+        for _ in 0..2 {
+            let connection = connections.open().await.unwrap();
+            accepted.push(listener.accept().await.unwrap().0);
+            connections.keep(connection).await;
+        }
+        assert_eq!(
+            accepted[1].read(&mut [0]).await.unwrap(),
+            0,
+            "beyond the bound"
+        );
+        assert_eq!(connections.lock().idle.len(), 1);
+        let ended = timeout(IDLE_MAX * 2, accepted[0].read(&mut [0])).await;
+        assert_eq!(ended.expect("closed by itself").unwrap(), 0);
+        assert!(connections.idle().is_none());
     }
 }

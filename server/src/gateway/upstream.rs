@@ -7,6 +7,7 @@ use std::{
 };
 
 use http::{HeaderMap, Method};
+use spillway::{Scope, policy::Dimension};
 
 use super::{
     bearer::KeySecret,
@@ -20,6 +21,12 @@ use crate::{
     config::{self, Claims, WebAddress},
     limiter::{Limiter, WorkloadIndex},
 };
+
+/// How many connections are kept for calls whose number at once nobody limits.
+const KEPT_UNLIMITED: usize = 64;
+
+/// The most connections that are kept without a call.
+const KEPT_MAX: usize = 1_024;
 
 /// Where calls go, who limits them, and how their callers are told.
 pub(super) struct Upstream {
@@ -52,7 +59,7 @@ impl Upstream {
             _ => (workload.clone(), Dialect::of(workload)),
         };
         Ok(Self {
-            connections: Arc::new(Connections::to(&config.base_url)?),
+            connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),
             limited: config.limited().map(told).collect(),
             base: config.base_url,
             identities: Reader {
@@ -134,5 +141,48 @@ impl Upstream {
                 .rsplit('/')
                 .next()
                 .is_some_and(|name| name.eq_ignore_ascii_case("$batch"))
+    }
+}
+
+/// How many connections are kept without a call: as many as calls may run at once. Of an
+/// app, since of users there may be any number; no connection is open for longer than a call
+/// used it, so that this is never reached by few users.
+fn kept(config: &config::Upstream) -> usize {
+    let at_once = |workload: &config::Workload| {
+        let layers = workload.policy.layers_at(Scope::App);
+        let limits = layers.filter(|layer| layer.dimension() == Dimension::Concurrency);
+        let limit = limits.map(|layer| layer.limit()).min();
+        limit.map_or(KEPT_UNLIMITED, |limit| {
+            usize::try_from(limit).unwrap_or(KEPT_MAX)
+        })
+    };
+    let limited: usize = config.workloads.iter().map(at_once).sum();
+    (limited + KEPT_UNLIMITED).min(KEPT_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_connections_are_kept_as_calls_may_run_at_once() {
+        for (presets, own, expected) in [
+            ("'onenote'", "", 20 + 64),
+            ("'onenote', 'sharepoint'", "", 20 + 64 + 64),
+            ("", "4000000", KEPT_MAX),
+        ] {
+            let own = if own.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    "[[upstreams.a.workloads]]\nname = 'x'\npaths = ['/']\n\
+                     layers = [{{ scope = 'app', dimension = 'concurrency', limit = {own} }}]\n"
+                )
+            };
+            let text =
+                format!("[upstreams.a]\nbase_url = 'http://a/'\npresets = [{presets}]\n{own}");
+            let config = config::Config::parse(&text).unwrap();
+            assert_eq!(kept(&config.upstreams[0]), expected, "{presets}");
+        }
     }
 }
