@@ -6,6 +6,7 @@
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
+//! - [`open_files`]: raises the limit that every connection counts against.
 //! - [`serve`], [`demo`] and [`simulate`]: the commands; [`failure`]: how they end.
 
 pub mod api;
@@ -19,6 +20,7 @@ pub mod gateway;
 pub mod http;
 pub mod limiter;
 pub mod live;
+pub mod open_files;
 pub mod serve;
 pub mod simulate;
 pub mod store;

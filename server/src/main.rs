@@ -9,7 +9,7 @@ use spillway_server::{
     demo,
     failure::Failure,
     http::Shutdown,
-    serve, simulate, telemetry,
+    open_files, serve, simulate, telemetry,
 };
 
 #[tokio::main]
@@ -26,6 +26,7 @@ async fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> Result<(), Failure> {
     telemetry::init(cli.log.format, cli.log_filter())?;
+    open_files::raise();
     let shutdown = Shutdown::on_signals().map_err(Failure::Signals)?;
     match cli.command {
         Command::Serve(command) => {

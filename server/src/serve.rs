@@ -206,13 +206,14 @@ impl Listeners {
             dashboard: url("server.public_url", &server.public_url, dashboard_at)?,
             gateway: url("server.gateway_url", &server.gateway_url, gateway_at)?,
         };
-        let listener = |socket| Listener {
+        let listener = |name, socket| Listener {
+            name,
             socket,
             tls: tls.clone(),
         };
         Ok(Self {
-            dashboard: listener(dashboard),
-            gateway: listener(gateway),
+            dashboard: listener("dashboard", dashboard),
+            gateway: listener("gateway", gateway),
             tls,
             ready,
         })

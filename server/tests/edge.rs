@@ -303,7 +303,7 @@ fn the_log_holds_each_request_and_no_secret() {
         assert_eq!(line["method"], "POST");
         assert!(
             line["status"].as_u64().unwrap() >= 400
-                && line["request"].is_u64()
+                && line["request_id"].is_string()
                 && line["duration_ms"].is_u64()
         );
     }

@@ -10,6 +10,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc;
 
+use crate::http::Credit;
+
 /// How many pieces may wait. A piece is at most one read of the upstream's connection
 /// ([`super::connections::BUFFER_BYTES`]), so this bounds the bytes as well.
 const PIECES: usize = 4;
@@ -30,6 +32,7 @@ pub(super) fn channel() -> (Feed, AnswerBody) {
     let feed = Feed {
         pieces: Some(sender),
         heard: true,
+        credit: Credit::default(),
     };
     (
         feed,
@@ -43,6 +46,8 @@ pub(super) fn channel() -> (Feed, AnswerBody) {
 pub(super) struct Feed {
     pieces: Option<mpsc::Sender<Piece>>,
     heard: bool,
+    /// How long the caller may take to read.
+    credit: Credit,
 }
 
 impl Feed {
@@ -52,11 +57,14 @@ impl Feed {
         Self {
             pieces: None,
             heard,
+            credit: Credit::default(),
         }
     }
 
-    /// Waits until there is room, or nobody reads any more.
+    /// Waits until there is room, or nobody reads any more. A caller that reads too slowly
+    /// counts as gone: its answer is cut, and the upstream's is drained for the permit's sake.
     pub(super) async fn push(&mut self, data: Bytes) {
+        self.credit.earn(data.len());
         self.send(Piece::Data(data)).await;
     }
 
@@ -68,7 +76,7 @@ impl Feed {
 
     async fn send(&mut self, piece: Piece) {
         if let Some(pieces) = &self.pieces
-            && pieces.send(piece).await.is_err()
+            && !matches!(self.credit.during(pieces.send(piece)).await, Ok(Ok(())))
         {
             self.pieces = None;
             self.heard = false;
@@ -150,5 +158,17 @@ mod tests {
         drop(body);
         more.await;
         assert!(!feed.end().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_stops_reading_is_cut_and_the_writer_goes_on() {
+        let (mut feed, body) = channel();
+        let begun = tokio::time::Instant::now();
+        for _ in 0..1_000 {
+            feed.push(Bytes::from_static(b"x")).await;
+        }
+        assert!(!feed.end().await);
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        assert!(matches!(body.collect().await, Err(Truncated)));
     }
 }

@@ -32,7 +32,7 @@ use super::{
     passage::Passage,
     readmission::{Denied, Readmission, Setback},
     record::{Outcome, Record},
-    refusal::failure_kind,
+    refusal::{failure_kind, upstream_id},
     replay::Call,
     response_headers::backward,
     retry::Trouble,
@@ -205,6 +205,7 @@ impl Exchange {
     /// Tells the caller the answer's head, and says where its body goes.
     fn answer(&mut self, mut parts: http::response::Parts, empty: bool) -> Passage {
         self.record.status = Some(parts.status);
+        self.record.upstream_request_id = upstream_id(&parts.headers).map(str::to_owned);
         let links = self.links.as_ref();
         let document = links.and_then(|links| links.begin(parts.status, &mut parts.headers));
         // The length of a body that would be rewritten is unknown, also to a call of HEAD.

@@ -1,6 +1,7 @@
 //! Why an upstream's answer did not come.
 
 use super::{connections::ConnectError, retry::Trouble, slot::Expired};
+use crate::http::TooSlow;
 
 /// Why an upstream's answer did not come.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +51,20 @@ impl Failure {
         }
     }
 
+    /// Whether the caller's body was cut for being too slow.
+    pub(super) fn is_slow_upload(&self) -> bool {
+        self.causes().any(|cause| cause.is::<TooSlow>())
+    }
+
     /// It and its causes on one line.
     pub(super) fn chain(&self) -> String {
-        let first: &dyn std::error::Error = self;
-        let causes = std::iter::successors(Some(first), |error| error.source());
-        let causes: Vec<_> = causes.map(ToString::to_string).collect();
+        let causes: Vec<_> = self.causes().map(ToString::to_string).collect();
         causes.join(": ")
+    }
+
+    fn causes(&self) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+        let first: &(dyn std::error::Error + 'static) = self;
+        std::iter::successors(Some(first), |error| error.source())
     }
 }
 

@@ -1,11 +1,15 @@
 //! One log line for each call, written when it is over.
 //!
-//! It says what the limiter did with the call. It never holds a header, a query or a body.
+//! It says what the limiter did with the call, and its numbers: our own, which the access log
+//! has too, the client's and the upstream's. It never holds another header, a query or a body.
 
 use std::time::{Duration, Instant};
 
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, request::Parts};
 use spillway::Lane;
+
+use super::refusal::client_id;
+use crate::http::RequestId;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +42,8 @@ impl Outcome {
 /// What is known of a call so far; logged when dropped.
 #[derive(Debug)]
 pub(super) struct Record {
+    request_id: Option<RequestId>,
+    client_request_id: Option<String>,
     method: Method,
     arrived: Instant,
     admitted: Option<Instant>,
@@ -49,6 +55,8 @@ pub(super) struct Record {
     pub(super) lane: Option<Lane>,
     /// The user's key, empty where nobody is charged.
     pub(super) user: String,
+    /// What the upstream calls it.
+    pub(super) upstream_request_id: Option<String>,
     /// The answer's status, the upstream's or the gateway's own.
     pub(super) status: Option<StatusCode>,
     /// How it ended.
@@ -61,9 +69,12 @@ pub(super) struct Record {
 
 impl Record {
     /// A call that has just arrived.
-    pub(super) fn new(method: Method) -> Self {
+    pub(super) fn new(call: &Parts) -> Self {
         Self {
-            method,
+            request_id: call.extensions.get().copied(),
+            client_request_id: client_id(&call.headers).map(str::to_owned),
+            upstream_request_id: None,
+            method: call.method.clone(),
             arrived: Instant::now(),
             admitted: None,
             upstream: String::new(),
@@ -101,6 +112,10 @@ impl Drop for Record {
         let upstream_ms = self.admitted.map(|at| millis(at.elapsed()));
         tracing::info!(
             target: "spillway::gateway",
+            request_id = self.request_id.map(tracing::field::display),
+            // Visible ASCII alone, so that it cannot steer a terminal either.
+            client_request_id = self.client_request_id,
+            upstream_request_id = self.upstream_request_id,
             method = %self.method,
             upstream = self.upstream,
             workload = self.workload,

@@ -7,6 +7,7 @@ use axum::{
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    request::Parts,
 };
 
 use super::{
@@ -19,14 +20,13 @@ use super::{
     retry_after::RetryAfter,
 };
 use crate::{
-    http::Problem,
+    http::{Problem, REQUEST_ID, RequestId},
     limiter::{Busy, Refused},
 };
 
-/// Echoed only up to this length, in bytes: ids of the SDKs are UUIDs.
-const CLIENT_ID_BYTES_MAX: usize = 128;
+/// Repeated and logged only up to this length, in bytes: ids of the SDKs are UUIDs.
+const ID_BYTES_MAX: usize = 128;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("client-request-id");
 const BLOCKED_BY: HeaderName = HeaderName::from_static("spillway-blocked-by");
 
@@ -145,32 +145,29 @@ impl Refusal {
 }
 
 impl Ids {
-    /// New ones; the caller's own is kept where it can be repeated safely.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let request = random_id();
-        let client = headers
-            .get(CLIENT_REQUEST_ID)
-            .filter(|id| !id.is_empty() && id.len() <= CLIENT_ID_BYTES_MAX)
-            .and_then(|id| id.to_str().ok())
-            .map_or_else(|| request.clone(), str::to_owned);
+    /// The request's own number; the caller's own id is kept where it can be repeated safely.
+    pub(super) fn of(call: &Parts) -> Self {
+        let request = call.extensions.get::<RequestId>().copied();
+        let request = request.unwrap_or_else(RequestId::random).to_string();
+        let client = client_id(&call.headers).map_or_else(|| request.clone(), str::to_owned);
         Self { request, client }
     }
 }
 
-/// A UUID of version 4.
-fn random_id() -> String {
-    let id: u128 = rand::random();
-    let id = id & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
-    let hex = format!("{id:032x}");
-    let part = |range| hex.get(range).unwrap_or_default();
-    [
-        part(0..8),
-        part(8..12),
-        part(12..16),
-        part(16..20),
-        part(20..32),
-    ]
-    .join("-")
+/// The caller's own id of its call.
+pub(super) fn client_id(headers: &HeaderMap) -> Option<&str> {
+    id(headers, &CLIENT_REQUEST_ID)
+}
+
+/// The upstream's own id of a call that it answered.
+pub(super) fn upstream_id(headers: &HeaderMap) -> Option<&str> {
+    id(headers, &REQUEST_ID)
+}
+
+/// An id that can be repeated and logged safely.
+fn id<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let id = headers.get(name)?.to_str().ok()?;
+    (!id.is_empty() && id.len() <= ID_BYTES_MAX).then_some(id)
 }
 
 fn throttled(busy: &Busy, dialect: Dialect, ids: &Ids, retry_after: &RetryAfter) -> Response {
@@ -206,6 +203,7 @@ pub(super) fn failure_kind(failure: &Failure) -> (StatusCode, &'static str) {
         Failure::Unreachable(_) => (StatusCode::BAD_GATEWAY, "upstream_unreachable"),
         Failure::ConnectTimeout => (StatusCode::GATEWAY_TIMEOUT, "upstream_unreachable"),
         Failure::Broken(_) | Failure::Switched => (StatusCode::BAD_GATEWAY, "upstream_broken"),
+        failure if failure.is_slow_upload() => (StatusCode::REQUEST_TIMEOUT, "upload_too_slow"),
         Failure::UploadCut(_) => (StatusCode::BAD_REQUEST, "upload_cut"),
         Failure::TooLong => (StatusCode::GATEWAY_TIMEOUT, "upstream_too_slow"),
         Failure::Gone => (StatusCode::SERVICE_UNAVAILABLE, "closing"),

@@ -3,48 +3,62 @@
 //! The path without its query, and no header at all: a log that holds no secret cannot
 //! leak one.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Instant,
-};
+use std::time::Instant;
 
 use axum::{
     extract::{Request, State},
     middleware::Next,
     response::Response,
 };
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 
-/// Numbers requests within this process's life.
-static NEXT_REQUEST: AtomicU64 = AtomicU64::new(1);
+use super::{REQUEST_ID, RequestId};
 
-/// Logs a request when its answer begins, or when its client leaves before.
+/// Logs a request when its answer begins, or when its client leaves before. Numbers it, for
+/// what else is logged of it, and its answer, where that has no number of an upstream's.
 pub(super) async fn log(
     State(listener): State<&'static str>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let mut entry = Entry {
-        listener,
-        request: NEXT_REQUEST.fetch_add(1, Ordering::Relaxed),
-        method: request.method().clone(),
-        path: request.uri().path().to_owned(),
-        begun: Instant::now(),
-        status: None,
-    };
-    let response = next.run(request).await;
+    let mut entry = Entry::new(listener, &request);
+    let id = entry.id;
+    request.extensions_mut().insert(id);
+    let mut response = next.run(request).await;
     entry.status = Some(response.status());
+    drop(entry);
+    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        response.headers_mut().entry(REQUEST_ID).or_insert(id);
+    }
     response
+}
+
+/// Logs a request that got no further than here.
+pub(super) fn refused<B>(listener: &'static str, request: &http::Request<B>, status: StatusCode) {
+    Entry::new(listener, request).status = Some(status);
 }
 
 /// Written when dropped: a client that leaves drops the whole future it waits for.
 struct Entry {
     listener: &'static str,
-    request: u64,
+    id: RequestId,
     method: Method,
     path: String,
     begun: Instant,
     status: Option<StatusCode>,
+}
+
+impl Entry {
+    fn new<B>(listener: &'static str, request: &http::Request<B>) -> Self {
+        Self {
+            listener,
+            id: RequestId::random(),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            begun: Instant::now(),
+            status: None,
+        }
+    }
 }
 
 impl Drop for Entry {
@@ -60,7 +74,7 @@ impl Drop for Entry {
         tracing::info!(
             target: "spillway::access",
             listener = self.listener,
-            request = self.request,
+            request_id = %self.id,
             method = %self.method,
             %path,
             status,

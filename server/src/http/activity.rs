@@ -20,7 +20,10 @@ use std::{
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep_until},
+};
 
 /// What moves on one connection.
 #[derive(Debug)]
@@ -85,14 +88,21 @@ pub(super) struct WatchedBody {
     activity: Arc<Activity>,
     /// While the source has been asked and has nothing yet.
     wait: Option<Wait>,
+    /// The call's place, until its answer has been sent.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl WatchedBody {
-    pub(super) fn new(body: Body, activity: Arc<Activity>) -> Self {
+    pub(super) fn new(
+        body: Body,
+        activity: Arc<Activity>,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Self {
         Self {
             body,
             activity,
             wait: None,
+            _place: place,
         }
     }
 }
@@ -160,7 +170,7 @@ mod tests {
                 .poll_recv(context)
                 .map(|piece| piece.map(Ok::<_, axum::Error>))
         });
-        let mut body = WatchedBody::new(Body::from_stream(stream), Arc::clone(&activity));
+        let mut body = WatchedBody::new(Body::from_stream(stream), Arc::clone(&activity), None);
 
         assert!(futures_util::poll!(body.frame()).is_pending());
         assert_eq!(lasts(&activity).await, None, "the source is slow");

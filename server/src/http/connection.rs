@@ -4,11 +4,8 @@
 //! client begins (HTTP/2 with prior knowledge; its upgrade by `h2c` does not exist any more,
 //! RFC 9113, 3.1). Everything a client can make grow has a bound here.
 
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body};
-use http::{Request, Response};
-use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -18,11 +15,11 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-use tower::ServiceExt as _;
 
 use super::{
     Shutdown, Tls,
-    activity::{Activity, WatchedBody},
+    activity::Activity,
+    calls::{Calls, ConnectionCalls},
 };
 
 /// How much of a call's head is taken, in bytes: the address line, all headers.
@@ -75,44 +72,50 @@ impl Default for Patience {
     }
 }
 
-/// Serves one client until it leaves, stalls, or `shutdown` begins and its calls are done.
-pub(super) async fn serve(
-    stream: TcpStream,
-    tls: Option<Tls>,
-    router: Router,
-    shutdown: Shutdown,
-    patience: Patience,
-) {
-    let Some(tls) = tls else {
-        return speak(stream, router, shutdown, patience).await;
+/// How a listener's connections are served.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    /// What they speak TLS with; `None`: they do not.
+    pub(super) tls: Option<Tls>,
+    /// Where their calls go.
+    pub(super) calls: Calls,
+    /// When they end.
+    pub(super) shutdown: Shutdown,
+    /// How long their clients are waited for.
+    pub(super) patience: Patience,
+}
+
+/// Serves one client until it leaves, stalls, or the shutdown begins and its calls are done.
+pub(super) async fn serve(stream: TcpStream, terms: Terms) {
+    let Some(tls) = &terms.tls else {
+        return speak(stream, terms).await;
     };
     let stream = tokio::select! {
-        done = timeout(patience.handshake, tls.accept(stream)) => done,
-        () = shutdown.begun() => return,
+        done = timeout(terms.patience.handshake, tls.accept(stream)) => done,
+        () = terms.shutdown.begun() => return,
     };
     match stream {
-        Ok(Ok(stream)) => speak(stream, router, shutdown, patience).await,
+        Ok(Ok(stream)) => speak(stream, terms).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
 }
 
-async fn speak<S>(stream: S, router: Router, shutdown: Shutdown, patience: Patience)
+async fn speak<S>(stream: S, terms: Terms)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let Terms {
+        calls,
+        shutdown,
+        patience,
+        ..
+    } = terms;
     let activity = Activity::new();
-    let calls = Arc::clone(&activity);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (router, activity) = (router.clone(), Arc::clone(&calls));
-        async move {
-            let _wait = activity.wait();
-            let response = router.oneshot(request.map(Body::new)).await?;
-            Ok::<Response<WatchedBody>, Infallible>(
-                response.map(|body| WatchedBody::new(body, Arc::clone(&activity))),
-            )
-        }
-    });
+    let service = ConnectionCalls {
+        calls,
+        activity: Arc::clone(&activity),
+    };
     let builder = protocols(patience);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Whatever ends a connection early is the client's; nothing is left to do.

@@ -5,19 +5,16 @@ use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
     time::{sleep, timeout},
 };
 
 use super::{
     Shutdown, Tls,
-    connection::{self, Patience},
+    calls::Calls,
+    connection::{self, Patience, Terms},
+    places::{Place, Places},
 };
-
-/// The connections a listener serves at once; more wait in the system's own queue. Well
-/// above what 1,000 viewers and their clients need, well below a raised `nofile`.
-const CONNECTIONS_MAX: usize = 8_192;
 
 /// How long to wait when a connection cannot be accepted (no file descriptors left).
 const ACCEPT_RETRY: Duration = Duration::from_millis(200);
@@ -51,6 +48,8 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
 /// A port that is taken, and how it is spoken to.
 #[derive(Debug)]
 pub struct Listener {
+    /// What the log calls it.
+    pub name: &'static str,
     /// The port.
     pub socket: TcpListener,
     /// What it speaks TLS with; `None`: it does not.
@@ -60,7 +59,13 @@ pub struct Listener {
 /// Serves `router` until `shutdown` begins; then takes nothing new and gives what is in
 /// flight `grace` to finish.
 pub async fn serve(listener: Listener, router: Router, shutdown: Shutdown, grace: Duration) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Places::new();
+    let terms = Terms {
+        calls: Calls::new(listener.name, router),
+        tls: listener.tls,
+        shutdown: shutdown.clone(),
+        patience: Patience::default(),
+    };
     let mut connections = JoinSet::new();
     let mut end = pin!(shutdown.begun());
     loop {
@@ -69,18 +74,15 @@ pub async fn serve(listener: Listener, router: Router, shutdown: Shutdown, grace
             accepted = accept(&listener.socket, &places) => accepted,
         };
         while connections.try_join_next().is_some() {}
-        let Some((stream, place)) = accepted else {
-            continue;
-        };
-        let (tls, router) = (listener.tls.clone(), router.clone());
-        let connection =
-            connection::serve(stream, tls, router, shutdown.clone(), Patience::default());
-        connections.spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        if let Some((stream, place)) = accepted {
+            let connection = connection::serve(stream, terms.clone());
+            connections.spawn(async move {
+                connection.await;
+                drop(place);
+            });
+        }
     }
-    drop(listener);
+    drop(listener.socket);
     let cut = finish(connections, grace).await;
     if cut > 0 {
         tracing::warn!(
@@ -103,15 +105,17 @@ async fn finish(mut connections: JoinSet<()>, grace: Duration) -> usize {
     cut
 }
 
-type Place = tokio::sync::OwnedSemaphorePermit;
-
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpStream, Place)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
+async fn accept(listener: &TcpListener, places: &Arc<Places>) -> Option<(TcpStream, Place)> {
+    let room = places.room().await?;
     match listener.accept().await {
-        Ok((stream, _)) => {
+        Ok((stream, client)) => {
             // Events are small and must not wait for more of them.
             let _ = stream.set_nodelay(true);
-            Some((stream, place))
+            let place = places.take(room, client.ip());
+            if place.is_none() {
+                tracing::debug!(%client, "a client has too many connections");
+            }
+            Some((stream, place?))
         }
         Err(error) => {
             tracing::warn!(%error, "cannot accept a connection");
@@ -155,6 +159,7 @@ mod tests {
             });
             let router = Router::new().route("/", answer);
             let listener = Listener {
+                name: "test",
                 socket: listener,
                 tls: None,
             };

@@ -1,27 +1,36 @@
 //! The edge: who may ask at all, how errors look, what is logged, how a listener ends.
 //!
 //! Every route of both listeners is behind [`guarded`]: the log of requests outside, then
-//! the Host allow-list, then, while open, the refusal of forwarded requests.
+//! what is no request at all, then the Host allow-list, then, while open, the refusal of
+//! forwarded requests.
 
 mod access_log;
 mod activity;
+mod bounds;
+mod calls;
 mod connection;
+mod credit;
 mod forwarded;
 mod health;
 mod hosts;
 mod listener;
+mod places;
 mod problem;
+mod request_id;
 mod shutdown;
 mod tls;
+mod upload;
 
 use std::sync::Arc;
 
 use axum::{Router, middleware};
 
+pub use credit::{Credit, TooSlow};
 pub use health::Health;
 pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
 pub use problem::{Problem, ProblemDocument};
+pub use request_id::{REQUEST_ID, RequestId};
 pub use shutdown::Shutdown;
 pub use tls::{RELOAD_EVERY, Tls, TlsError};
 
@@ -46,5 +55,6 @@ pub fn guarded(router: Router, listener: &'static str, guard: Guard) -> Router {
             Arc::new(guard.hosts),
             hosts::check,
         ))
+        .layer(middleware::from_fn(bounds::check))
         .layer(middleware::from_fn_with_state(listener, access_log::log))
 }

@@ -85,6 +85,7 @@ async fn statuses_and_headers_pass_but_nothing_that_sets_state() {
             "content-security-policy",
             "date",
             "etag",
+            "request-id",
             "retry-after",
             "x-content-type-options",
             "x-ms-ags-diagnostic",

@@ -31,7 +31,7 @@ async fn each_call_is_one_line_and_holds_no_secret() {
         let request = format!(
             "PUT /graph/v1.0/me/onenote/pages?q=secret-query HTTP/1.1\r\nHost: {gateway}\r\n\
              Authorization: Bearer secret-bearer\r\nCookie: id=secret-cookie\r\n\
-             Spillway-Token: secret-token\r\nX-Other: secret-header\r\n{extra}\
+             Spillway-Token: secret-token\r\nX-Other: secret-header\r\nclient-request-id: mine\r\n{extra}\
              Content-Length: 11\r\nConnection: close\r\n\r\nsecret-body"
         );
         raw(gateway, &request)
@@ -61,6 +61,13 @@ async fn each_call_is_one_line_and_holds_no_secret() {
         (&ann["lane"], &ann["status"]),
         (&"background".into(), &200.into())
     );
+    assert_eq!(ann["client_request_id"], "mine");
+    // Both lines of a call have the same number.
+    let access = log
+        .lines()
+        .filter(|line| line.contains("spillway::access"))
+        .find(|line| line.contains(ann["request_id"].as_str().unwrap()));
+    assert!(access.is_some(), "{log}");
     assert!(ann["wait_ms"].is_u64() && ann["upstream_ms"].is_u64());
     assert_eq!(ann["retries"], 1);
     let bob = lines.iter().find(|line| line["user"] == "bob").unwrap();

@@ -66,10 +66,20 @@ impl TestApp {
 
     /// Starts it with more keys in its `[server]` section.
     pub async fn start_with(dir: tempfile::TempDir, server: &str, upstreams: &str) -> Self {
+        Self::run(dir, server, upstreams, 1).await
+    }
+
+    /// Starts it with limits and permits that run so many times faster than the clock.
+    pub async fn start_scaled(dir: tempfile::TempDir, upstreams: &str, time_scale: u32) -> Self {
+        Self::run(dir, "", upstreams, time_scale).await
+    }
+
+    async fn run(dir: tempfile::TempDir, server: &str, upstreams: &str, time_scale: u32) -> Self {
         let text = with_server(&config_text(dir.path(), upstreams), server);
         let config = Config::parse(&text).unwrap();
         let options = Options {
             open: true,
+            time_scale,
             ..Options::default()
         };
         let shutdown = Shutdown::new();

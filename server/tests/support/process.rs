@@ -36,6 +36,11 @@ pub struct Process {
 impl Process {
     /// Starts it with `config` as its file, in `dir`, and waits until it is ready.
     pub fn serve(dir: &Path, config: &str) -> Self {
+        Self::serve_logging(dir, config, "debug")
+    }
+
+    /// The same with a log of less, which must have the line that says where it is.
+    pub fn serve_logging(dir: &Path, config: &str, filter: &str) -> Self {
         let file = dir.join("spillway.toml");
         std::fs::write(&file, config).unwrap();
         let mut child = spillway()
@@ -43,7 +48,7 @@ impl Process {
                 "serve",
                 "--open",
                 "--log",
-                "debug",
+                filter,
                 "--log-format",
                 "json",
                 "--config",

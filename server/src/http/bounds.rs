@@ -1,0 +1,48 @@
+//! What no route ever gets to see: methods that are no calls, and heads beyond their bounds.
+
+use axum::{
+    extract::Request,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{Method, StatusCode, Uri};
+
+use super::{Problem, connection::HEADERS_MAX};
+
+/// The longest address that is taken, in bytes, path and query: as the upstreams' own
+/// servers (IIS, http.sys). The head as a whole is bounded by the connection.
+const ADDRESS_BYTES_MAX: usize = 16 * 1024;
+
+/// Lets a request pass that is one.
+pub(super) async fn check(request: Request, next: Next) -> Response {
+    match problem(&request) {
+        Some(problem) => problem.into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn problem(request: &Request) -> Option<Problem> {
+    let method = request.method();
+    // A tunnel, and echoes of what browsers hide from scripts.
+    if [Method::CONNECT, Method::TRACE].contains(method) || method.as_str() == "TRACK" {
+        return Some(Problem::method_not_allowed());
+    }
+    if length(request.uri()) > ADDRESS_BYTES_MAX {
+        let title = "The address is longer than 16 KiB";
+        return Some(Problem::new(
+            StatusCode::URI_TOO_LONG,
+            "address_too_long",
+            title,
+        ));
+    }
+    if request.headers().len() > HEADERS_MAX {
+        let title = "The request has more than 100 headers";
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Some(Problem::new(status, "too_many_headers", title));
+    }
+    None
+}
+
+fn length(uri: &Uri) -> usize {
+    uri.path_and_query().map_or(0, |it| it.as_str().len())
+}
