@@ -82,16 +82,29 @@ function watched(answer: Response, completed: () => Promise<void>, ended: () => 
     void completed();
     return answer;
   }
-  const body = answer.body.pipeThrough(
-    new TransformStream({
-      async flush() {
+  const reader = answer.body.getReader();
+  let givenUp = false;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (givenUp) return;
+        if (!done) return controller.enqueue(value);
         ended();
         await completed();
-      },
-      // Given up by the caller: it may still run upstream, and so its permit stays taken.
-      cancel: ended,
-    } as Transformer<Uint8Array, Uint8Array>),
-  );
+        controller.close();
+      } catch (error) {
+        ended();
+        controller.error(error);
+      }
+    },
+    // Given up by the caller: it may still run upstream, and so its permit stays taken.
+    cancel(reason) {
+      givenUp = true;
+      ended();
+      return reader.cancel(reason);
+    },
+  });
   return new Response(body, answer);
 }
 

@@ -26,4 +26,15 @@ const { value } = JSON.parse((await get('pages?$top=100&$select=id')).text);
 const pages: string[] = value.map((page: { id: string }) => `pages/${page.id}/content`);
 const contents = await inParallel(16, pages, get);
 const missing = await get('pages/1-none');
+
+// One that is given up in the middle of its answer.
+const given = spillwayFetch({
+  server: process.env.SPILLWAY_URL ?? '',
+  token: process.env.SPILLWAY_TOKEN,
+  upstream: 'graph',
+  workload: 'onenote',
+  user: `${process.env.USER_KEY}-gives-up`,
+});
+const large = await given(`${upstream}/v1.0/me/onenote/resources/large-10000000/$value`, { headers });
+await large.body?.cancel();
 report({ statuses: contents.map((answer) => answer.status), missing: missing.status });

@@ -1,6 +1,7 @@
 """A program with a transport of its own (examples/httpx-transport), which calls the upstream itself."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import sys
@@ -36,6 +37,12 @@ async def main() -> None:
     statuses = await asyncio.gather(*map(read, listed.json()["value"]))
     missing = await client.get(f"{base}/pages/1-none")
     await client.aclose()
+
+    # One that is given up in the middle of its answer.
+    other = dataclasses.replace(limits, user=f"{limits.user}-gives-up")
+    async with httpx.AsyncClient(transport=SpillwayTransport(other), headers=client.headers) as giving_up:
+        async with giving_up.stream("GET", f"{base}/resources/large-10000000/$value") as large:
+            await anext(large.aiter_bytes())
     print(json.dumps({"statuses": statuses, "missing": missing.status_code}))
 
 
