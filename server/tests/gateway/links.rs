@@ -3,14 +3,6 @@
 
 use std::convert::Infallible;
 
-use async_compression::{
-    Level,
-    codecs::{
-        BrotliEncoder, DeflateEncoder, EncodeV2, GzipEncoder, ZlibEncoder, brotli,
-        flate::params::FlateEncoderParams,
-    },
-    core::util::{PartialBuffer, WriteBuffer},
-};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use http_body::Frame;
@@ -19,6 +11,7 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use crate::calls::{PATIENCE, five_at_once};
+use crate::support::coded::coded;
 use crate::support::peer::{Peer, PeerBody};
 use crate::support::{Reply, TestApp, send};
 
@@ -261,31 +254,6 @@ async fn it_can_be_turned_off() {
     assert_eq!(reply.header("content-length"), expected.len().to_string());
     assert_eq!(peer.only().headers["accept-encoding"], "zstd");
     app.stop().await;
-}
-
-fn encoded(mut codec: impl EncodeV2, text: &[u8]) -> Vec<u8> {
-    let mut buffer = vec![0; 2 * text.len() + 1_000];
-    let mut to = WriteBuffer::new_initialized(&mut buffer);
-    codec
-        .encode(&mut PartialBuffer::new(text), &mut to)
-        .unwrap();
-    assert!(codec.finish(&mut to).unwrap());
-    let length = to.written_len();
-    buffer.truncate(length);
-    buffer
-}
-
-fn coded(coding: &str, text: &[u8]) -> Vec<u8> {
-    let level = || FlateEncoderParams::from(Level::Default);
-    match coding {
-        "gzip" => encoded(GzipEncoder::new(level()), text),
-        "deflate" => encoded(ZlibEncoder::new(level()), text),
-        "raw" => encoded(DeflateEncoder::new(level()), text),
-        _ => encoded(
-            BrotliEncoder::new(brotli::params::EncoderParams::default()),
-            text,
-        ),
-    }
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
+use crate::support::coded::coded;
 use crate::support::peer::{Peer, PeerBody};
 use crate::support::{Process, config_text};
 
@@ -30,16 +31,21 @@ fn record(base: &str) -> String {
     )
 }
 
-/// A long list of them.
-fn list(base: &str) -> PeerBody {
+/// A long list of them, each piece as `spelt`.
+fn list(base: &str, spelt: fn(String) -> Vec<u8>) -> PeerBody {
     const AT_ONCE: usize = 50;
-    let piece = Bytes::from(record(base).repeat(AT_ONCE));
-    let pieces =
-        (0..RECORDS / AT_ONCE).map(move |_| Ok::<_, Infallible>(Frame::data(piece.clone())));
-    let ends =
-        |text: &'static str| std::iter::once(Ok(Frame::data(Bytes::from_static(text.as_bytes()))));
-    let pieces = ends(r#"{"value":["#).chain(pieces).chain(ends("null]}"));
+    let frame = |text| Ok::<_, Infallible>(Frame::data(Bytes::from(spelt(text))));
+    let piece = Bytes::from(spelt(record(base).repeat(AT_ONCE)));
+    let pieces = (0..RECORDS / AT_ONCE).map(move |_| Ok(Frame::data(piece.clone())));
+    let begin = frame(r#"{"value":["#.to_owned());
+    let end = frame("null]}".to_owned());
+    let pieces = std::iter::once(begin).chain(pieces).chain([end]);
     StreamBody::new(futures_util::stream::iter(pieces)).boxed()
+}
+
+/// A member of a gzip text, which may have many.
+fn gzip(text: String) -> Vec<u8> {
+    coded("gzip", text.as_bytes())
 }
 
 fn list_bytes(base: &str) -> usize {
@@ -125,8 +131,15 @@ async fn a_hundred_megabytes_stream_both_ways_within_sixteen() {
             told.send(measured(request.into_body(), &base).await)
                 .await
                 .unwrap();
-            let mut response = Response::new(list(&base));
-            response.headers_mut().insert("content-type", kind);
+            let zipped = kind == "text/plain";
+            let spelt = if zipped { gzip } else { String::into_bytes };
+            let mut response = Response::new(list(&base, spelt));
+            let headers = response.headers_mut();
+            headers.insert("content-type", kind);
+            if zipped {
+                headers.insert("content-type", "application/json".parse().unwrap());
+                headers.insert("content-encoding", "gzip".parse().unwrap());
+            }
             response
         }
     })
@@ -138,14 +151,15 @@ async fn a_hundred_megabytes_stream_both_ways_within_sixteen() {
         format!("http://{}", peer.address),
     );
     let memory = Memory::of(&server);
-    // JSON is rewritten on both ways, the other passes as it is.
+    // JSON is rewritten on both ways, octets pass as they are; the last is answered in gzip.
     for (kind, up, down) in [
         ("application/json", &there, &here),
         ("application/octet-stream", &here, &there),
+        ("text/plain", &here, &here),
     ] {
         let before = memory.begin();
         let run = async {
-            let reply = call(&server, kind, list(&here)).await;
+            let reply = call(&server, kind, list(&here, String::into_bytes)).await;
             assert_eq!(reply.status(), StatusCode::OK);
             assert_eq!(arrived.recv().await.unwrap().0, list_bytes(up));
             assert_eq!(

@@ -8,6 +8,7 @@
 )]
 #![allow(dead_code, unused_imports, reason = "each test file uses its part")]
 
+pub mod coded;
 pub mod peer;
 mod process;
 pub mod tls;

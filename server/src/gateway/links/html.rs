@@ -8,26 +8,9 @@ use std::sync::Arc;
 
 use super::{
     address::Mapping,
+    markup::{LINKS, Name, RAW, Until, is_blank},
     value::{self, Place, Spelling, VALUE_BYTES_MAX},
 };
-
-/// Attributes whose value is the address of what is shown in their place.
-const LINKS: [&[u8]; 4] = [b"src", b"data", b"data-fullres-src", b"data-render-src"];
-
-/// Elements whose content is no markup (HTML, 13.1.2).
-const RAW: [&[u8]; 8] = [
-    b"script",
-    b"style",
-    b"textarea",
-    b"title",
-    b"xmp",
-    b"iframe",
-    b"noembed",
-    b"noframes",
-];
-
-/// The longest name that is kept, in bytes; no known one is as long.
-const NAME_BYTES_MAX: usize = 20;
 
 /// An HTML text on its way.
 #[derive(Debug)]
@@ -66,43 +49,6 @@ enum At {
     Bogus,
     /// In raw text, behind so many bytes of `</` and the element's name.
     Raw(usize),
-}
-
-/// What ends an attribute's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Until {
-    Quote(u8),
-    Blank,
-}
-
-impl Until {
-    const fn ends(self, byte: u8) -> bool {
-        match self {
-            Self::Quote(quote) => byte == quote,
-            Self::Blank => is_blank(byte) || byte == b'>',
-        }
-    }
-}
-
-/// A name in lower case, as far as it fits.
-#[derive(Clone, Debug, Default)]
-struct Name(Vec<u8>);
-
-impl Name {
-    fn begin(&mut self, byte: u8) {
-        self.0.clear();
-        self.push(byte);
-    }
-
-    fn push(&mut self, byte: u8) {
-        if self.0.len() <= NAME_BYTES_MAX {
-            self.0.push(byte.to_ascii_lowercase());
-        }
-    }
-
-    fn is_one_of(&self, names: &[&[u8]]) -> bool {
-        names.contains(&self.0.as_slice())
-    }
 }
 
 impl Html {
@@ -286,7 +232,7 @@ impl Html {
         let expected = match matched {
             0 => Some(b'<'),
             1 => Some(b'/'),
-            _ => self.tag.0.get(matched - 2).copied(),
+            _ => self.tag.byte(matched - 2),
         };
         match expected {
             Some(expected) if byte.to_ascii_lowercase() == expected => At::Raw(matched + 1),
@@ -298,8 +244,4 @@ impl Html {
             _ => At::Raw(0),
         }
     }
-}
-
-const fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }

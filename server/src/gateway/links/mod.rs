@@ -12,6 +12,7 @@ mod document;
 mod headers;
 mod html;
 mod json;
+mod markup;
 mod outgoing;
 mod value;
 
