@@ -98,9 +98,17 @@ impl Dialect {
 
 /// As OneNote writes it, code 20166 and all (Microsoft Graph, OneNote error codes).
 fn onenote(ids: &Ids, at: jiff::Timestamp) -> Value {
+    let message =
+        "The app has issued too many requests on behalf of this user in a short time period.";
+    graph_error("20166", message, ids, at)
+}
+
+/// Any error, as Graph and OneNote write it.
+#[must_use]
+pub fn graph_error(code: &str, message: &str, ids: &Ids, at: jiff::Timestamp) -> Value {
     json!({"error": {
-        "code": "20166",
-        "message": "The app has issued too many requests on behalf of this user in a short time period.",
+        "code": code,
+        "message": message,
         "innerError": {
             "date": date(at),
             "request-id": ids.request,

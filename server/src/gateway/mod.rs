@@ -3,9 +3,11 @@
 //! A call is read ([`request_headers`], [`identity`]), waits for its permit ([`hold`],
 //! [`crate::limiter`]), and is then carried by a task of its own ([`exchange`]). What is not
 //! let through is answered in one place ([`refusal`]). Bodies stream both ways; none is read
-//! before its call is admitted ([`held_body`] tells why one is read a little ahead after a hold).
+//! before its call is admitted ([`held_body`] tells why one is read a little ahead after a hold),
+//! but that of a batch, whose parts are admitted one by one ([`batch`]).
 
 mod answer;
+mod batch;
 mod bearer;
 mod browser;
 mod connections;
@@ -47,6 +49,7 @@ use crate::{
     config::{self, Origins, WebAddress},
     limiter::Limiter,
 };
+use batch::Batches;
 use browser::Asker;
 use retry_after::RetryAfter;
 use upstream::Upstream;
@@ -63,6 +66,7 @@ struct Gateway {
     upstreams: BTreeMap<String, Upstream>,
     origins: Origins,
     unlimited: Arc<Semaphore>,
+    batches: Batches,
     exchanges: TaskTracker,
     retry_after: RetryAfter,
 }
@@ -88,6 +92,7 @@ impl GatewayState {
             upstreams: upstreams.into_iter().map(named).collect::<Result<_, _>>()?,
             origins,
             unlimited: Arc::new(Semaphore::new(UNLIMITED_MAX)),
+            batches: Batches::default(),
             exchanges: TaskTracker::new(),
             retry_after: RetryAfter::default(),
         })))

@@ -92,7 +92,7 @@ pub fn target(base: &WebAddress, rest: &str, query: Option<&str>) -> Result<Targ
 }
 
 /// The path decoded once, if it can be read in one way only.
-fn inspect(rest: &str) -> Result<String, PathError> {
+pub(super) fn inspect(rest: &str) -> Result<String, PathError> {
     if !escapes_are_whole(rest) {
         return Err(PathError::Escape);
     }

@@ -115,7 +115,7 @@ impl Readmission {
 }
 
 /// When the limiter would let the call go. Told so, its caller has a place in line.
-async fn next_room(limiter: &Limiter, ask: Ask) -> Duration {
+pub(super) async fn next_room(limiter: &Limiter, ask: Ask) -> Duration {
     match limiter.acquire(ask, Duration::ZERO).await {
         Ok(permit) => {
             permit.refund();

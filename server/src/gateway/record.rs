@@ -88,10 +88,22 @@ impl Record {
         }
     }
 
+    /// A part of a batch that has just arrived.
+    pub(super) fn of_part(batch: &Parts, method: &Method) -> Self {
+        let mut record = Self::new(batch);
+        record.method = method.clone();
+        record
+    }
+
     /// From here on the call is the upstream's.
     pub(super) fn admit(&mut self) {
         self.admitted = Some(Instant::now());
         self.outcome = Outcome::Failed;
+    }
+
+    /// Whether it ever was the upstream's.
+    pub(super) fn was_admitted(&self) -> bool {
+        self.admitted.is_some()
     }
 
     /// How long ago the call arrived.

@@ -6,12 +6,13 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    header::{ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     request::Parts,
 };
 
 use super::{
-    dialect::{Dialect, Ids},
+    batch::{self, Malformed},
+    dialect::{Dialect, Ids, graph_error},
     failure::Failure,
     identity::IdentityError,
     path::PathError,
@@ -52,9 +53,18 @@ pub enum Refusal {
         /// The names of those that exist.
         known: String,
     },
-    /// Its parts would have to be charged one by one, which this version does not do.
-    #[error("batches are not supported; send the calls one by one")]
-    Batch,
+    /// It is no batch that could be sent.
+    #[error(transparent)]
+    Batch(#[from] Malformed),
+    /// A batch by another method than `POST`.
+    #[error("Batches are sent by POST.")]
+    BatchMethod,
+    /// A batch that is not plain JSON.
+    #[error("The content type of a batch must be application/json, without a content encoding.")]
+    BatchType,
+    /// A batch of too many bytes.
+    #[error("The batch is longer than {} bytes.", batch::BYTES_MAX)]
+    BatchTooLarge,
     /// No room within the hold.
     #[error("no room within the hold")]
     Busy(Busy, Dialect),
@@ -99,7 +109,10 @@ impl Refusal {
             Self::Headers(error) => header_kind(error),
             Self::Identity(_) => (StatusCode::BAD_REQUEST, "no_identity"),
             Self::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, "unknown_upstream"),
-            Self::Batch => (StatusCode::NOT_IMPLEMENTED, "batch_unsupported"),
+            Self::Batch(malformed) => (StatusCode::BAD_REQUEST, malformed.code()),
+            Self::BatchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Request_BadRequest"),
+            Self::BatchType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "BadRequest"),
+            Self::BatchTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge"),
             Self::Busy(..) | Self::Limiter(Refused::Busy(_)) => {
                 (StatusCode::TOO_MANY_REQUESTS, "throttled")
             }
@@ -119,6 +132,9 @@ impl Refusal {
     pub fn answer(&self, ids: &Ids, retry_after: &RetryAfter) -> Response {
         let mut response = match self {
             Self::Busy(busy, dialect) => throttled(busy, *dialect, ids, retry_after),
+            Self::Batch(_) | Self::BatchMethod | Self::BatchType | Self::BatchTooLarge => {
+                self.in_graphs_words(ids)
+            }
             other => other.problem().into_response(),
         };
         let headers = response.headers_mut();
@@ -129,6 +145,20 @@ impl Refusal {
         }
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         disarm(headers);
+        response
+    }
+
+    /// Only Graph has batches, and its clients look for its errors.
+    fn in_graphs_words(&self, ids: &Ids) -> Response {
+        let now = jiff::Timestamp::now();
+        let body = graph_error(self.code(), &self.to_string(), ids, now);
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if matches!(self, Self::BatchMethod) {
+            headers.insert(ALLOW, HeaderValue::from_static("POST"));
+        }
         response
     }
 

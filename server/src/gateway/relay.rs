@@ -13,6 +13,7 @@ use tokio::{
 
 use super::{
     Gateway,
+    batch::Arriving,
     dialect::{Dialect, Ids},
     exchange::Exchange,
     failure::Failure,
@@ -44,10 +45,11 @@ pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Resp
     let mut arrival = Arrival::new(request);
     let ids = Ids::of(&arrival.parts);
     let answered = match admit(gateway, &mut arrival).await {
-        Ok(admitted) => admitted
+        Ok(Way::Call(admitted)) => admitted
             .hand_over(gateway, arrival)
             .await
             .map_err(Refusal::from),
+        Ok(Way::Batch(batch)) => arrival.answer_batch(gateway, &batch, &ids).await,
         Err(refusal) => {
             arrival.refuse(&refusal);
             Err(refusal)
@@ -71,6 +73,14 @@ struct Arrival {
     record: Record,
 }
 
+/// What is to be done.
+enum Way<'a> {
+    /// The call may go.
+    Call(Admitted<'a>),
+    /// Its parts are to be admitted one by one.
+    Batch(Arriving<'a>),
+}
+
 /// A call that may go.
 struct Admitted<'a> {
     upstream: &'a Upstream,
@@ -80,10 +90,7 @@ struct Admitted<'a> {
 }
 
 /// Reads the call's head and waits for its permit.
-async fn admit<'a>(
-    gateway: &'a Arc<Gateway>,
-    arrival: &mut Arrival,
-) -> Result<Admitted<'a>, Refusal> {
+async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<Way<'a>, Refusal> {
     let (parts, record) = (&arrival.parts, &mut arrival.record);
     let (name, rest) = path::split(parts.uri.path());
     let upstream = gateway
@@ -95,7 +102,11 @@ async fn admit<'a>(
     let query = parts.uri.query().map(|query| upstream.query(query));
     let target = path::target(&upstream.base, rest, query.as_deref())?;
     if upstream.is_batch(&target.path) {
-        return Err(Refusal::Batch);
+        return Ok(Way::Batch(Arriving {
+            upstream,
+            asked,
+            target,
+        }));
     }
     let hold = hold(asked.wait_ms, upstream.hold_max);
     let until = Instant::now() + hold;
@@ -123,12 +134,12 @@ async fn admit<'a>(
             .await
             .map_err(|error| Failure::UploadCut(error.into()))?;
     }
-    Ok(Admitted {
+    Ok(Way::Call(Admitted {
         upstream,
         target,
         slot,
         readmission,
-    })
+    }))
 }
 
 /// Whose budgets the call is charged to, and how much.
@@ -223,6 +234,24 @@ impl Arrival {
             body,
             record,
         }
+    }
+
+    async fn answer_batch(
+        mut self,
+        gateway: &Gateway,
+        batch: &Arriving<'_>,
+        ids: &Ids,
+    ) -> Result<Response, Refusal> {
+        let Self {
+            parts,
+            body,
+            record,
+        } = &mut self;
+        let answered = batch.answer(gateway, parts, body, record, ids).await;
+        if let Err(refusal) = &answered {
+            self.refuse(refusal);
+        }
+        answered
     }
 
     /// Logs the refusal and lets the client finish what it is sending.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{
-        CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
-        TRAILER, TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+        TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
     uri::Authority,
 };
@@ -122,7 +122,13 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     for name in named_in_connection(headers) {
         headers.remove(name);
     }
-    for name in [
+    for name in hop_by_hop() {
+        headers.remove(name);
+    }
+}
+
+fn hop_by_hop() -> [HeaderName; 11] {
+    [
         CONNECTION,
         HeaderName::from_static("keep-alive"),
         PROXY_AUTHENTICATE,
@@ -134,9 +140,18 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
         TRAILER,
         TRANSFER_ENCODING,
         UPGRADE,
-    ] {
-        headers.remove(name);
-    }
+    ]
+}
+
+/// Whether a header concerns one connection only, or is Spillway's own.
+pub(super) fn is_hop_by_hop_or_own(name: &HeaderName) -> bool {
+    is_own(name) || hop_by_hop().contains(name)
+}
+
+/// Whether a header of one part of a batch goes on to the upstream. It has neither a
+/// connection nor a host of its own, and no session is in it.
+pub(super) fn passes(name: &HeaderName) -> bool {
+    !is_hop_by_hop_or_own(name) && ![HOST, EXPECT, COOKIE].contains(name)
 }
 
 fn named_in_connection(headers: &HeaderMap) -> HashSet<HeaderName> {

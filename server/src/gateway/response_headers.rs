@@ -11,23 +11,36 @@ use http::{
     },
 };
 
-use super::{browser::drop_upstreams, request_headers::drop_hop_by_hop_and_own};
+use super::{
+    browser::drop_upstreams,
+    request_headers::{drop_hop_by_hop_and_own, is_hop_by_hop_or_own},
+};
 
 /// Leaves of an upstream's headers what is meant for the caller, and disarms the rest.
 pub fn backward(headers: &mut HeaderMap) {
     drop_hop_by_hop_and_own(headers);
-    for name in [
+    for name in with_effect() {
+        headers.remove(name);
+    }
+    drop_upstreams(headers);
+    disarm(headers);
+}
+
+/// Whether the caller gets a header of one part of a batch's answer.
+pub(super) fn passes(name: &HeaderName) -> bool {
+    !is_hop_by_hop_or_own(name) && !with_effect().contains(name)
+}
+
+/// Headers that change what a client does later, or elsewhere on the host.
+fn with_effect() -> [HeaderName; 6] {
+    [
         SET_COOKIE,
         HeaderName::from_static("set-cookie2"),
         HeaderName::from_static("clear-site-data"),
         STRICT_TRANSPORT_SECURITY,
         ALT_SVC,
         HeaderName::from_static("service-worker-allowed"),
-    ] {
-        headers.remove(name);
-    }
-    drop_upstreams(headers);
-    disarm(headers);
+    ]
 }
 
 /// No guessing of types, and no scripts, forms or origin for whoever opens it as a page.

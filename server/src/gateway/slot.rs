@@ -70,6 +70,22 @@ impl Slot {
         }
     }
 
+    /// The same for work that several calls share.
+    pub(super) async fn during_all<F: Future>(
+        slots: &mut [&mut Self],
+        work: F,
+    ) -> Result<F::Output, Expired> {
+        let mut work = pin!(work);
+        let mut renewals = interval_at(Instant::now() + Permit::RENEW_EVERY, Permit::RENEW_EVERY);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                _ = renewals.tick() => slots.iter().try_for_each(|slot| slot.renew())?,
+            }
+        }
+    }
+
     fn renew(&self) -> Result<(), Expired> {
         if Instant::now() >= self.ends {
             return Err(Expired);

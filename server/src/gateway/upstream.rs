@@ -10,6 +10,7 @@ use http::{HeaderMap, Method};
 use spillway::{Scope, policy::Dimension};
 
 use super::{
+    batch,
     bearer::KeySecret,
     connections::{Connections, RootsError},
     dialect::Dialect,
@@ -135,12 +136,7 @@ impl Upstream {
     /// Whether a call to `path` is a batch of calls of an upstream that has them.
     pub(super) fn is_batch(&self, path: &str) -> bool {
         let graph = self.limited.iter().any(|(_, dialect)| dialect.is_graph());
-        graph
-            && path
-                .trim_end_matches('/')
-                .rsplit('/')
-                .next()
-                .is_some_and(|name| name.eq_ignore_ascii_case("$batch"))
+        graph && batch::is_batch(path)
     }
 }
 

@@ -55,6 +55,15 @@ impl Permit {
         self.id
     }
 
+    /// Whether it is a breaker's probe: one request, never together with others.
+    #[must_use]
+    pub fn is_probe(&self) -> bool {
+        let lease = self
+            .inner
+            .with(self.shard, |core, _| core.engine.lease(self.id));
+        lease.is_some_and(|lease| lease.probe)
+    }
+
     /// The call still runs.
     ///
     /// # Errors

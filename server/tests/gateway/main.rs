@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod batches;
 mod breakers;
 mod browsers;
 mod calls;

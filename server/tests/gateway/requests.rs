@@ -252,18 +252,3 @@ async fn a_limited_call_needs_somebody_to_charge() {
     }
     app.stop().await;
 }
-
-#[tokio::test]
-async fn batches_are_refused_since_their_parts_would_go_uncounted() {
-    let peer = upstream().await;
-    let app = TestApp::start(&peer.onenote()).await;
-    for path in ["/graph/v1.0/$batch", "/graph/v1.0/%24BATCH/"] {
-        let reply = call(&app, Method::POST, path, &[("Spillway-User", "ann")]).await;
-        assert_eq!(
-            (reply.status, &reply.json()["code"]),
-            (StatusCode::NOT_IMPLEMENTED, &"batch_unsupported".into())
-        );
-    }
-    assert_eq!(peer.counts().arrived, 0);
-    app.stop().await;
-}

@@ -1,0 +1,91 @@
+//! The one answer to a batch, put together from those to its parts.
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{
+    HeaderMap, HeaderValue,
+    header::{
+        CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED,
+        LOCATION, RETRY_AFTER,
+    },
+};
+
+use super::{
+    super::response_headers::{backward, disarm},
+    answer::Answer,
+    memory::Reserved,
+    request::Batch,
+    round::Whole,
+};
+
+/// Headers that speak of one answer's bytes or fate, not of what it is merged into.
+const OF_ONE_ANSWER: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+
+/// The answers to all parts, as they were listed. `head` is that of the first answer from
+/// upstream, if there was one.
+pub(super) fn merged(
+    batch: &Batch,
+    answers: Vec<Answer>,
+    head: Option<HeaderMap>,
+    memory: Vec<Reserved>,
+) -> Response {
+    let mut pieces = vec![Bytes::from_static(b"{\"responses\":[")];
+    for (n, (part, answer)) in batch.parts.iter().zip(answers).enumerate() {
+        if n > 0 {
+            pieces.push(Bytes::from_static(b","));
+        }
+        pieces.push(answer.write(&part.id_json).into());
+    }
+    pieces.push(Bytes::from_static(b"]}"));
+    let length: usize = pieces.iter().map(Bytes::len).sum();
+    let mut response = Response::new(kept(pieces, memory));
+    *response.headers_mut() = headers(head, length);
+    response
+}
+
+/// An answer to the batch as a whole, passed on.
+pub(super) fn passed_on(whole: Whole, memory: Vec<Reserved>) -> Response {
+    let mut response = Response::new(kept(vec![whole.body], memory));
+    *response.status_mut() = whole.status;
+    *response.headers_mut() = whole.headers;
+    backward(response.headers_mut());
+    response
+}
+
+/// A body that gives its memory back with its last piece.
+fn kept(pieces: Vec<Bytes>, memory: Vec<Reserved>) -> Body {
+    let pieces = pieces.into_iter();
+    Body::from_stream(stream::unfold(
+        (pieces, memory),
+        |(mut pieces, memory)| async move {
+            let piece = pieces.next()?;
+            Some((Ok::<_, std::convert::Infallible>(piece), (pieces, memory)))
+        },
+    ))
+}
+
+fn headers(head: Option<HeaderMap>, length: usize) -> HeaderMap {
+    let mut headers = match head {
+        Some(mut head) => {
+            backward(&mut head);
+            head
+        }
+        None => {
+            let mut own = HeaderMap::new();
+            own.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            disarm(&mut own);
+            own
+        }
+    };
+    for name in [CONTENT_ENCODING, ETAG, LAST_MODIFIED, LOCATION, RETRY_AFTER] {
+        headers.remove(name);
+    }
+    for name in OF_ONE_ANSWER {
+        headers.remove(name);
+    }
+    let json = HeaderValue::from_static("application/json");
+    headers.entry(CONTENT_TYPE).or_insert(json);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers
+}

@@ -1,0 +1,115 @@
+//! The answers to parts that the gateway gives itself: explicit failures, in Graph's words.
+
+use http::StatusCode;
+
+use super::{
+    super::{
+        dialect::{Dialect, Ids, graph_error},
+        failure::Failure,
+        refusal::{Refusal, failure_kind},
+        retry_after::RetryAfter,
+    },
+    answer::Answer,
+    plan::FAILED_DEPENDENCY,
+    round::Whole,
+};
+
+/// Makes the answers to the parts of one batch.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    /// What names the batch in support.
+    pub(super) ids: &'a Ids,
+    pub(super) retry_after: &'a RetryAfter,
+}
+
+impl Own<'_> {
+    /// It was not let through.
+    pub(super) fn refused(&self, refusal: &Refusal) -> Answer {
+        let Refusal::Busy(busy, dialect) = refusal else {
+            let status = refusal.status().as_u16();
+            return self.error(status, refusal.code(), &refusal.to_string());
+        };
+        let (media_type, body) = dialect.throttled(busy, self.ids, jiff::Timestamp::now());
+        let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
+        let mut answer = Answer::own(status, media_type, &body);
+        let seconds = self
+            .retry_after
+            .seconds(busy.wait, dialect.retry_after_s_max());
+        answer.set_header("Retry-After", seconds.to_string());
+        answer.set_header("Spillway-Blocked-By", busy.blocked_by.to_string());
+        answer
+    }
+
+    /// A part that it depends on failed.
+    pub(super) fn failed_dependency(&self) -> Answer {
+        let message = "A request that this one depends on has failed; it was not sent.";
+        self.error(FAILED_DEPENDENCY, "FailedDependency", message)
+    }
+
+    /// Its batch was sent and there was no answer.
+    pub(super) fn lost(&self, failure: &Failure) -> Answer {
+        let (status, code) = failure_kind(failure);
+        self.error(status.as_u16(), code, &failure.to_string())
+    }
+
+    /// The answer to its batch left it out.
+    pub(super) fn left_out(&self) -> Answer {
+        let message = "The upstream's answer to the batch left this request out.";
+        self.error(StatusCode::BAD_GATEWAY.as_u16(), "upstream_broken", message)
+    }
+
+    /// The answer to its batch was more than is kept.
+    pub(super) fn too_large(&self) -> Answer {
+        let message =
+            "The upstream's answer to the batch is too large; send the request by itself.";
+        self.error(
+            StatusCode::BAD_GATEWAY.as_u16(),
+            "answer_too_large",
+            message,
+        )
+    }
+
+    /// It was sent as often as a batch may be.
+    pub(super) fn exhausted(&self) -> Answer {
+        let message = "The batch had to be split too often; send this request again.";
+        self.error(
+            StatusCode::SERVICE_UNAVAILABLE.as_u16(),
+            "capacity",
+            message,
+        )
+    }
+
+    /// Its batch was answered as a whole, and other parts were answered before.
+    pub(super) fn of_whole(&self, whole: &Whole) -> Answer {
+        let status = if whole.status.is_success() {
+            StatusCode::BAD_GATEWAY
+        } else {
+            whole.status
+        };
+        let message = format!(
+            "The upstream answered the batch as a whole, with {}.",
+            whole.status
+        );
+        let mut answer = self.error(status.as_u16(), "UnknownError", &message);
+        let wait = whole.headers.get(http::header::RETRY_AFTER);
+        if let Some(wait) = wait.and_then(|wait| wait.to_str().ok()) {
+            answer.set_header("Retry-After", wait.to_owned());
+        }
+        answer
+    }
+
+    fn error(&self, status: u16, code: &str, message: &str) -> Answer {
+        let body = graph_error(code, message, self.ids, jiff::Timestamp::now());
+        Answer::own(status, "application/json", &body)
+    }
+}
+
+/// Whether a final 429 tells when to come back, as whole seconds that its client obeys.
+pub(super) fn tells_when(answer: &Answer, dialect: Dialect) -> bool {
+    let told = answer
+        .headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    let seconds: Option<u32> = told.and_then(|(_, value)| value.parse().ok());
+    seconds.is_some_and(|seconds| (1..=dialect.retry_after_s_max()).contains(&seconds))
+}

@@ -1,0 +1,251 @@
+//! One `$batch` upstream, from its first byte to the last of its answer.
+//!
+//! As with a single call ([`super::super::exchange`]) it runs in a task of its own, so that a
+//! caller who hangs up ends nothing. Each part's permit ends by the part's own outcome:
+//!
+//! | what happened | the part's permit |
+//! |---|---|
+//! | it was answered, or the whole batch was | completed |
+//! | not a byte of the batch was written | refunded |
+//! | anything else: broken, cut, left out of the answer | dropped, held to its expiry: it may still run |
+
+use std::{collections::HashSet, sync::Arc};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_ENCODING, response::Parts};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use spillway::signal::{self, BODY_BYTES_MAX, Signal, Verdict};
+
+use super::{
+    super::{
+        connections::{Connection, Connections},
+        failure::Failure,
+        slot::Slot,
+    },
+    answer::{self, Answer},
+    memory::Reserved,
+};
+
+/// The most bytes of one answer: 32 MiB, eight times what a batch may have. Beyond, its parts
+/// are better sent one by one, where bodies are not kept.
+const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// How much memory an answer takes: itself, and its copy in the merged one.
+const COPIES: usize = 2;
+
+/// A part on its way.
+pub(super) struct Going {
+    /// Which.
+    pub(super) part: usize,
+    /// Its id, as answers are told apart.
+    pub(super) key: String,
+    /// Whom an outage is counted for, once for each round.
+    pub(super) payer: String,
+    pub(super) slot: Slot,
+}
+
+/// One batch that has its permits.
+pub(super) struct Round {
+    pub(super) parts: Vec<Going>,
+    pub(super) connections: Arc<Connections>,
+    /// What its answer takes.
+    pub(super) memory: Reserved,
+}
+
+/// What came back.
+pub(super) struct Over {
+    /// Which parts went.
+    pub(super) parts: Vec<usize>,
+    pub(super) came: Came,
+    /// For as long as the answers are kept.
+    pub(super) memory: Reserved,
+}
+
+/// What became of a round.
+pub(super) enum Came {
+    /// A batch's answer: its head, and what it says of each part. `None`: nothing.
+    Answers(Parts, Vec<(usize, Option<(Answer, Signal)>)>),
+    /// Something else.
+    Other(Whole, Signal),
+    /// No answer.
+    Lost(Failure),
+    /// More than is kept.
+    TooLarge,
+}
+
+/// An answer that is none to a batch.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// Why an answer was not read to its end.
+enum Unread {
+    Failed(Failure),
+    TooLarge,
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Round {
+    /// Carries it to its end, whatever its caller does.
+    pub(super) async fn run(mut self, request: Request<Body>) -> Over {
+        let came = match self.carry(request).await {
+            Ok((head, body)) => self.hear(head, body),
+            Err(Unread::Failed(failure)) => {
+                self.report_failure(&failure);
+                Came::Lost(failure)
+            }
+            Err(Unread::TooLarge) => Came::TooLarge,
+        };
+        Over {
+            parts: self.parts.iter().map(|going| going.part).collect(),
+            came,
+            memory: self.memory,
+        }
+    }
+
+    async fn carry(&mut self, request: Request<Body>) -> Result<(Parts, Bytes), Unread> {
+        let (connection, response) = self.send(request).await?;
+        let (head, body) = response.into_parts();
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Failure::Switched.into());
+        }
+        let body = self.collect(body).await?;
+        let connections = Arc::clone(&self.connections);
+        tokio::spawn(async move { connections.keep(connection).await });
+        Ok((head, body))
+    }
+
+    /// On a connection that is open, else on a new one. What is handed back was not begun.
+    async fn send(
+        &mut self,
+        mut request: Request<Body>,
+    ) -> Result<(Connection, Response<Incoming>), Failure> {
+        loop {
+            let idle = self.connections.idle();
+            let reused = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => {
+                    let connections = Arc::clone(&self.connections);
+                    self.during(connections.open()).await??
+                }
+            };
+            self.written(true);
+            match self.during(connection.send(request)).await? {
+                Ok(response) => return Ok((connection, response)),
+                Err(mut error) => {
+                    let unsent = error.take_message();
+                    self.written(unsent.is_none());
+                    match unsent {
+                        Some(unsent) if reused => request = unsent,
+                        Some(_) => return Err(Failure::Unreachable(error.into_error().into())),
+                        None => return Err(error.into_error().into()),
+                    }
+                }
+            }
+        }
+    }
+
+    async fn collect(&mut self, mut body: Incoming) -> Result<Bytes, Unread> {
+        let mut bytes = Vec::new();
+        while let Some(frame) = self.during(body.frame()).await? {
+            let data = frame
+                .map_err(Failure::Broken)?
+                .into_data()
+                .unwrap_or_default();
+            let fits = bytes.len() + data.len() <= ANSWER_BYTES_MAX;
+            if !fits || self.memory.grow(COPIES * data.len()).is_err() {
+                return Err(Unread::TooLarge);
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes.into())
+    }
+
+    async fn during<F: Future>(&mut self, work: F) -> Result<F::Output, Failure> {
+        let mut slots: Vec<_> = self.parts.iter_mut().map(|going| &mut going.slot).collect();
+        Slot::during_all(&mut slots, work)
+            .await
+            .map_err(Failure::from)
+    }
+
+    fn written(&mut self, written: bool) {
+        for going in &mut self.parts {
+            going.slot.written(written);
+        }
+    }
+
+    /// Tells the breakers what the answer says, and gives back what is over.
+    fn hear(&mut self, head: Parts, body: Bytes) -> Came {
+        let unix_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+        let plain = !head.headers.contains_key(CONTENT_ENCODING);
+        let Some(mut answers) = plain.then(|| answer::read(&body)).flatten() else {
+            return self.hear_other(head, body, unix_ms);
+        };
+        let told = self.parts.iter_mut().map(|going| {
+            let place = answers.iter().position(|(key, _)| *key == going.key);
+            let answer = place.map(|place| answers.swap_remove(place).1);
+            let heard = answer.map(|answer| {
+                let signal = answer.signal(unix_ms);
+                going.slot.report(&signal);
+                going.slot.complete();
+                (answer, signal)
+            });
+            (going.part, heard)
+        });
+        let told = told.collect();
+        Came::Answers(head, told)
+    }
+
+    /// One answer for all parts.
+    fn hear_other(&mut self, head: Parts, body: Bytes, unix_ms: u64) -> Came {
+        let headers = head.headers.iter();
+        let headers: Vec<_> = headers
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let signal = signal::read(&signal::Answer {
+            status: head.status.as_u16(),
+            headers: &headers,
+            body: body.get(..BODY_BYTES_MAX).unwrap_or(&body),
+            unix_ms,
+        });
+        // What the call cost is not what each part of it did.
+        let signal = Signal {
+            charged_units: None,
+            ..signal
+        };
+        let mut payers = HashSet::new();
+        for going in &mut self.parts {
+            if signal.verdict != Verdict::Outage || payers.insert(going.payer.as_str()) {
+                going.slot.report(&signal);
+            }
+            going.slot.complete();
+        }
+        let whole = Whole {
+            status: head.status,
+            headers: head.headers,
+            body,
+        };
+        Came::Other(whole, signal)
+    }
+
+    /// A batch that gets no answer is one failure for each of its users, not one for each part.
+    fn report_failure(&self, failure: &Failure) {
+        let mut payers = HashSet::new();
+        for going in &self.parts {
+            if failure.is_upstreams() && payers.insert(going.payer.as_str()) {
+                going.slot.report_failure();
+            }
+        }
+    }
+}
