@@ -12,8 +12,12 @@ use http::{
 };
 
 use super::{
-    super::response_headers::{backward, disarm},
+    super::{
+        links::Links,
+        response_headers::{backward, disarm},
+    },
     answer::Answer,
+    links,
     memory::Reserved,
     request::Batch,
     round::Whole,
@@ -45,7 +49,12 @@ pub(super) fn merged(
 }
 
 /// An answer to the batch as a whole, passed on.
-pub(super) fn passed_on(whole: Whole, memory: Vec<Reserved>) -> Response {
+pub(super) fn passed_on(
+    mut whole: Whole,
+    links: Option<&Links>,
+    memory: Vec<Reserved>,
+) -> Response {
+    links.inspect(|links| links::whole(&mut whole, links));
     let mut response = Response::new(kept(vec![whole.body], memory));
     *response.status_mut() = whole.status;
     *response.headers_mut() = whole.headers;

@@ -14,6 +14,7 @@
 
 mod absorb;
 mod answer;
+mod links;
 mod malformed;
 mod memory;
 mod merge;
@@ -118,7 +119,7 @@ impl Arriving<'_> {
         let place = gateway.batches.places.try_acquire();
         let _place = place.map_err(|_| Refusal::Capacity)?;
         let mut memory = gateway.batches.memory.none();
-        let message = read(body, &mut memory).await?;
+        let message = self.with_links(read(body, &mut memory).await?, &mut memory)?;
         let batch = Batch::read(&message, &self.envelope(parts))?;
         let asks = batch.parts.iter().map(|part| self.ask(parts, part));
         let asks: Vec<_> = asks.collect::<Result<_, _>>()?;
@@ -144,11 +145,21 @@ impl Arriving<'_> {
         Ok(response)
     }
 
+    /// The batch with the upstream's own addresses in the bodies of its parts.
+    fn with_links(&self, message: Bytes, memory: &mut Reserved) -> Result<Bytes, Refusal> {
+        let Some(links) = self.upstream.links() else {
+            return Ok(message);
+        };
+        memory.grow(message.len()).map_err(|_| Refusal::Capacity)?;
+        Ok(links::request(message, links))
+    }
+
     fn envelope<'e>(&'e self, parts: &'e Parts) -> Envelope<'e> {
         Envelope {
             root: up_to_last(&self.target.path),
             own_root: up_to_last(parts.uri.path()),
             authorization: parts.headers.get(AUTHORIZATION),
+            links: self.upstream.links(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! One part of a batch: read, checked, and told what of it goes upstream.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header::AUTHORIZATION};
 use serde_json::value::RawValue;
@@ -9,6 +11,7 @@ use super::{
         path::{self, PathError},
         request_headers::{self, OWN_PREFIX},
     },
+    links,
     malformed::Malformed,
     message::{Members, push_member, push_string, slice_of},
     request::Envelope,
@@ -66,8 +69,12 @@ impl PartReader<'_> {
         let method = method(&members).ok_or_else(|| wrong("method is missing or not supported"))?;
         let url: Option<String> = members.get_as("url");
         let url = url.ok_or_else(|| wrong("url must be a string"))?;
-        let url = self.relative(&url).map_err(wrong)?;
-        let (raw_path, query) = url.split_once('?').unwrap_or((&url, ""));
+        let address = self.address(&url).map_err(wrong)?;
+        let moved = match &address {
+            Cow::Owned(address) => Some(address.as_str()),
+            Cow::Borrowed(_) => None,
+        };
+        let (raw_path, query) = address.split_once('?').unwrap_or((&address, ""));
         let path = self.path(raw_path).map_err(|error| Malformed::Path {
             id: id.clone(),
             error,
@@ -92,32 +99,43 @@ impl PartReader<'_> {
             path,
             query: query.to_owned(),
             depends_on: Vec::new(),
-            members: self.members(&members, &url, headers),
+            members: self.members(&members, moved, headers),
         };
         Ok((part, depends_on))
     }
 
-    /// The address behind the batch's own, beginning with a slash.
-    fn relative(&self, url: &str) -> Result<String, &'static str> {
-        let path = url.split(['?', '/']).next().unwrap_or_default();
-        if url.is_empty() || path.contains(':') {
+    /// The address behind the batch's own, as it goes upstream.
+    fn address<'u>(&self, url: &'u str) -> Result<Cow<'u, str>, &'static str> {
+        let first = url.split(['?', '/']).next().unwrap_or_default();
+        if url.is_empty() || first.contains(':') {
             return Err("url must be relative");
         }
         if url.contains('#') {
             return Err("url may not hold a fragment");
         }
+        let (path, query) = url
+            .split_once('?')
+            .map_or((url, None), |(path, query)| (path, Some(query)));
         // SDKs make addresses relative by cutting off the authority alone.
-        if let Some(rest) = url.strip_prefix(self.envelope.own_root) {
-            return Ok(format!("/{rest}"));
-        }
-        let slash = if url.starts_with('/') { "" } else { "/" };
-        Ok(format!("{slash}{url}"))
+        let path = match path.strip_prefix(self.envelope.own_root) {
+            Some(rest) => Cow::Owned(format!("/{rest}")),
+            None => Cow::Borrowed(path),
+        };
+        let links = self.envelope.links;
+        let query =
+            query.map(|query| links.map_or(Cow::Borrowed(query), |links| links.query(query)));
+        Ok(match (path, query) {
+            (Cow::Borrowed(_), None | Some(Cow::Borrowed(_))) => Cow::Borrowed(url),
+            (path, None) => path,
+            (path, Some(query)) => Cow::Owned(format!("{path}?{query}")),
+        })
     }
 
     /// The whole path behind the base. A part that names a version itself is taken at its
     /// word, so that it is charged whether or not the upstream does so.
     fn path(&self, raw: &str) -> Result<String, PathError> {
-        let path = path::inspect(raw)?;
+        let slash = if raw.starts_with('/') { "" } else { "/" };
+        let path = path::inspect(&format!("{slash}{raw}"))?;
         let first = path.split('/').nth(1).unwrap_or_default();
         if is_version(first) {
             return Ok(path);
@@ -164,27 +182,47 @@ impl PartReader<'_> {
         Ok(request_headers::passes(&header))
     }
 
+    /// Everything but `dependsOn`; what does not have to change, as it was written. `moved` is
+    /// the address where it has to.
     fn members(
         &self,
         members: &Members<'_>,
-        url: &str,
+        moved: Option<&str>,
         headers: Option<Vec<u8>>,
     ) -> Vec<(String, Bytes)> {
+        let html = headers.as_deref().is_some_and(is_html);
         let going = members.0.iter().filter(|(name, _)| name != "dependsOn");
         let going = going.map(|(name, raw)| {
-            let value = match (name.as_str(), &headers) {
-                ("headers", Some(headers)) => headers.clone().into(),
-                ("url", _) if raw.get().contains(self.envelope.own_root) => {
+            let changed = match name.as_str() {
+                "headers" => headers.clone(),
+                "url" => moved.map(|address| {
                     let mut json = Vec::new();
-                    push_string(&mut json, url);
-                    json.into()
+                    push_string(&mut json, address);
+                    json
+                }),
+                "body" if html => {
+                    let links = self.envelope.links;
+                    links.and_then(|links| links::html(raw.get().as_bytes(), links))
                 }
-                _ => slice_of(self.message, raw),
+                _ => None,
             };
+            let value = changed.map_or_else(|| slice_of(self.message, raw), Bytes::from);
             (name.clone(), value)
         });
         going.collect()
     }
+}
+
+/// Whether a part's headers, as JSON, say that its body is HTML.
+fn is_html(headers: &[u8]) -> bool {
+    let Ok(headers) = Members::read(headers) else {
+        return false;
+    };
+    headers.0.iter().any(|(name, value)| {
+        let html = ["text/html", "application/xhtml+xml"];
+        let value = value.get().trim_matches('"').to_ascii_lowercase();
+        name.eq_ignore_ascii_case("content-type") && html.iter().any(|html| value.starts_with(html))
+    })
 }
 
 /// An id as answers are told apart by it.

@@ -9,6 +9,7 @@ use http::HeaderValue;
 use serde_json::value::RawValue;
 
 use super::{
+    super::links::Links,
     malformed::Malformed,
     message::{Members, push_member, slice_of},
     order::order,
@@ -36,6 +37,8 @@ pub(super) struct Envelope<'a> {
     pub(super) own_root: &'a str,
     /// The batch's `Authorization`.
     pub(super) authorization: Option<&'a HeaderValue>,
+    /// What addresses of the gateway's mean upstream.
+    pub(super) links: Option<&'a Links>,
 }
 
 impl Batch {

@@ -32,8 +32,8 @@ use super::{
 /// are better sent one by one, where bodies are not kept.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// How much memory an answer takes: itself, and its copy in the merged one.
-const COPIES: usize = 2;
+/// How much memory an answer takes: itself, with its links rewritten, and in the merged one.
+const COPIES: usize = 3;
 
 /// A part on its way.
 pub(super) struct Going {

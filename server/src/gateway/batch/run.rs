@@ -22,6 +22,7 @@ use super::{
         Gateway, failure::Failure, record::Record, refusal::Refusal, slot::Slot, upstream::Upstream,
     },
     answer::Answer,
+    links,
     memory::Reserved,
     merge,
     own::Own,
@@ -258,11 +259,15 @@ impl<'a> Run<'a> {
     fn answer(mut self) -> Response {
         let answers: Vec<_> = self.answers.drain(..).flatten().collect();
         if let Some(whole) = all_whole(&answers) {
-            return merge::passed_on(whole, self.memory);
+            return merge::passed_on(whole, self.job.upstream.links(), self.memory);
         }
         let own = self.job.own;
+        let links = self.job.upstream.links();
         let part = |answered| match answered {
-            Answered::Part(answer) => answer,
+            Answered::Part(mut answer) => {
+                links.inspect(|links| links::answer(&mut answer, links));
+                answer
+            }
             Answered::Whole(whole) => own.of_whole(&whole),
         };
         let answers = answers.into_iter().map(part).collect();

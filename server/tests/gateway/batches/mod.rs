@@ -2,6 +2,7 @@
 
 mod charges;
 mod fates;
+mod links;
 mod random;
 mod refused;
 mod splits;

@@ -10,6 +10,7 @@ fn read(json: &str) -> Result<Batch, Malformed> {
         root: "/v1.0/",
         own_root: "/graph/v1.0/",
         authorization: Some(&bearer),
+        links: None,
     };
     Batch::read(&Bytes::from(json.to_owned()), &envelope)
 }
