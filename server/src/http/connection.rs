@@ -155,3 +155,6 @@ fn protocols(patience: Patience) -> auto::Builder<TokioExecutor> {
         .keep_alive_timeout(PONG_MAX);
     builder
 }
+
+#[cfg(test)]
+mod tests;
