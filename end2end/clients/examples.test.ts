@@ -13,7 +13,7 @@ const COPIED = 'clients/copied';
 const JOBS = 75;
 
 let stack: Stack;
-before(async () => (stack = await Stack.start()));
+before(async () => (stack = await Stack.start(10)));
 after(() => stack?.stop());
 
 function environment(user: string): Record<string, string> {

@@ -10,9 +10,6 @@ import { join, resolve } from 'node:path';
 import { answers, freePorts, Process } from '../../tests/support/process.ts';
 import { type Certificates, makeCertificates } from './authority.ts';
 
-/** How many times faster OneNote's windows pass: a minute takes six seconds, an hour six minutes. */
-export const TIME_SCALE = 10;
-
 /** How long a program may run. */
 const PROGRAM_WITHIN_MS = 90_000;
 
@@ -56,19 +53,22 @@ export class Stack {
   readonly folder: string;
   private readonly certificates: Certificates;
   private readonly ports: { dashboard: number; gateway: number; graph: number; notion: number };
+  private readonly timeScale: number;
   private readonly processes: Process[] = [];
   private programs = 0;
 
-  private constructor(folder: string, ports: number[]) {
+  private constructor(folder: string, ports: number[], timeScale: number) {
     this.folder = folder;
+    this.timeScale = timeScale;
     this.certificates = makeCertificates(folder);
     const [dashboard, gateway, graph, notion] = ports;
     this.ports = { dashboard, gateway, graph, notion };
   }
 
-  static async start(): Promise<Stack> {
+  /** OneNote's windows pass so many times faster: by 5, a minute takes twelve seconds. */
+  static async start(timeScale: number): Promise<Stack> {
     const folder = mkdtempSync(join(tmpdir(), 'spillway-clients-'));
-    const stack = new Stack(folder, await freePorts(4));
+    const stack = new Stack(folder, await freePorts(4), timeScale);
     try {
       await stack.startAll();
     } catch (error) {
@@ -144,7 +144,7 @@ export class Stack {
     const simulate = (port: number, ...more: string[]) =>
       this.spawn('simulate', '--listen', `127.0.0.1:${port}`, '--rejected', 'count', ...more);
     const latency = ['--latency-ms-min', '200', '--latency-ms-max', '600'];
-    const graph = simulate(this.ports.graph, '--time-scale', String(TIME_SCALE), ...latency);
+    const graph = simulate(this.ports.graph, '--time-scale', String(this.timeScale), ...latency);
     const notion = simulate(this.ports.notion, '--latency-ms-min', '20', '--latency-ms-max', '60');
     await Promise.all([
       answers(graph, `${this.upstream('graph')}/_sim/stats`),
@@ -184,8 +184,8 @@ database_url = "sqlite://${join(this.folder, 'spillway.db')}"
 state_dir = "${this.folder}"
 tls_cert = "${this.certificates.cert}"
 tls_key = "${this.certificates.key}"
-${oneNote('graph', this.upstream('graph'), 30_000)}
-${oneNote('graph-brief', this.upstream('graph'), 1_000)}
+${this.oneNote('graph', 30_000)}
+${this.oneNote('graph-brief', 3_000)}
 
 [upstreams.notion]
 base_url = "${this.upstream('notion')}/"
@@ -193,15 +193,18 @@ presets = ["notion"]
 app = "importer"
 `;
   }
-}
 
-/** OneNote's limits as published, in windows as much shorter as its lookalike's time is faster. */
-function oneNote(name: string, url: string, holdMaxMs: number): string {
-  const rate = (scope: string, windowMs: number, limit: number) =>
-    `  { scope = "${scope}", dimension = "rate", window_ms = ${windowMs / TIME_SCALE}, limit = ${limit} },`;
-  return `
+  /**
+   * OneNote's limits as published, in windows as much shorter as its lookalike's time is faster. The preset beside them
+   * says whose API it is.
+   */
+  private oneNote(name: string, holdMaxMs: number): string {
+    const rate = (scope: string, windowMs: number, limit: number) =>
+      `  { scope = "${scope}", dimension = "rate", window_ms = ${windowMs / this.timeScale}, limit = ${limit} },`;
+    return `
 [upstreams.${name}]
-base_url = "${url}/"
+base_url = "${this.upstream('graph')}/"
+presets = ["sharepoint"]
 app = "note-bridge"
 hold_max_ms = ${holdMaxMs}
 
@@ -216,6 +219,7 @@ ${rate('app', 60_000, 240)}
 ${rate('app', 3_600_000, 800)}
   { scope = "app", dimension = "concurrency", limit = 20 },
 ]`;
+  }
 }
 
 /** What a command wrote to standard output; an error where it failed or took too long. */
