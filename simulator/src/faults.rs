@@ -98,6 +98,8 @@ pub(crate) enum OrderError {
 pub(crate) struct Faults {
     orders: VecDeque<Order>,
     spent: u64,
+    /// Whether nothing fails by chance any more.
+    calm: bool,
 }
 
 impl Faults {
@@ -127,14 +129,17 @@ impl Faults {
         Some(fault)
     }
 
-    /// Counts a fault that nobody ordered.
-    pub(crate) fn count(&mut self) {
-        self.spent += 1;
+    /// A fault that nobody ordered, unless there are to be none.
+    pub(crate) fn by_chance(&mut self, fault: Option<Fault>) -> Fault {
+        let fault = fault.filter(|_| !self.calm);
+        self.spent += u64::from(fault.is_some());
+        fault.unwrap_or_default()
     }
 
-    /// Forgets every order.
+    /// Forgets every order, and ends what fails by chance.
     pub(crate) fn clear(&mut self) {
         self.orders.clear();
+        self.calm = true;
     }
 
     /// The orders that wait.

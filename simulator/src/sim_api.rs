@@ -38,7 +38,7 @@ pub(crate) async fn inject(
     }
 }
 
-/// `DELETE /_sim/faults`: forgets all orders.
+/// `DELETE /_sim/faults`: forgets all orders, and ends what fails by chance.
 pub(crate) async fn clear(State(simulator): State<Simulator>) -> StatusCode {
     simulator.faults().clear();
     StatusCode::NO_CONTENT

@@ -132,22 +132,14 @@ impl Simulator {
 
     /// The fault that befalls call number `call` by chance.
     pub(crate) fn chance(&self, call: u64) -> Fault {
-        self.befall(Fault::of_call(&self.shared.settings, call))
+        let fault = Fault::of_call(&self.shared.settings, call);
+        self.faults().by_chance(fault)
     }
 
     /// The fault that befalls batch number `batch` by chance.
     pub(crate) fn chance_of_batch(&self, batch: u64) -> Fault {
-        self.befall(Fault::of_batch(&self.shared.settings, batch))
-    }
-
-    fn befall(&self, fault: Option<Fault>) -> Fault {
-        match fault {
-            Some(fault) => {
-                self.faults().count();
-                fault
-            }
-            None => Fault::default(),
-        }
+        let fault = Fault::of_batch(&self.shared.settings, batch);
+        self.faults().by_chance(fault)
     }
 
     /// Lets a call to Graph in: with its budgets charged if it is `limited`, else only counted.

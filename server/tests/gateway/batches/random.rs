@@ -74,7 +74,7 @@ fn settings(seed: u64) -> Settings {
             user: limits(60, 50_000, 25),
             app: Some(limits(600, 90_000, 600)),
         },
-        faults_permille: 40,
+        faults_permille: 25,
         pages_per_section: (0, 0),
         ..Settings::default()
     }
@@ -207,6 +207,9 @@ fn token(user: u64) -> String {
 
 /// How often each page was written, over all users.
 async fn written(lookalike: std::net::SocketAddr) -> BTreeMap<String, usize> {
+    let calm = http::Request::delete("/_sim/faults");
+    let calm = send(lookalike, calm.body(Default::default()).unwrap()).await;
+    assert_eq!(calm.status, 204);
     let mut titles = BTreeMap::new();
     for user in 0..USERS {
         let mut skip = 0;
@@ -214,10 +217,7 @@ async fn written(lookalike: std::net::SocketAddr) -> BTreeMap<String, usize> {
             let path = format!("/v1.0/me/onenote/pages?$top=100&$skip={skip}");
             let request = http::Request::get(path).header("authorization", token(user));
             let reply = send(lookalike, request.body(Default::default()).unwrap()).await;
-            if reply.status != 200 {
-                // A fault by chance.
-                continue;
-            }
+            assert_eq!(reply.status, 200);
             let pages = reply.json()["value"].as_array().unwrap().clone();
             for page in &pages {
                 let title = page["title"].as_str().unwrap().to_owned();
@@ -308,7 +308,7 @@ async fn of_two_thousand_random_batches_each_part_is_answered_once_and_none_is_t
         );
     }
     assert!(
-        stats.faulted > 100 && tally.by_status[&200] > 1_000,
+        stats.faulted > 40 && tally.by_status[&200] > 500,
         "it was put to the test"
     );
     assert_eq!(
