@@ -29,7 +29,6 @@ class Token(AccessTokenProvider):
 
 
 client = httpx.AsyncClient(
-    base_url=f"{graph}/v1.0",
     # A Spillway token; not needed from a client network.
     headers={"Spillway-Token": os.environ.get("SPILLWAY_TOKEN", "")},
     # A call may be held for as long as the upstream's hold_max_ms, 30 s; httpx gives up after 5.
@@ -40,6 +39,8 @@ adapter = BaseGraphRequestAdapter(
     BaseBearerTokenAuthenticationProvider(Token()),
     http_client=GraphClientFactory.create_with_default_middleware(client=client),
 )
+# Here and not at the httpx client, which would put a slash behind it, and the adapter another.
+adapter.base_url = f"{graph}/v1.0"
 # docs: end
 
 import asyncio
@@ -113,7 +114,7 @@ class Items(Parsable):
 def request(method: Method, path: str) -> RequestInformation:
     asked = RequestInformation()
     asked.http_method = method
-    asked.url = f"{adapter.base_url.rstrip('/')}{path}"
+    asked.url = f"{adapter.base_url}{path}"
     return asked
 
 
