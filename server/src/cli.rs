@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use spillway_simulator::{Latency, Rejected, Settings, Windows};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-use crate::{config, demo::Demo, limiter::Recovery, serve, telemetry};
+use crate::{config, demo::Demo, limiter::Recovery, serve, telemetry, token::Token};
 
 /// Keeps applications inside the limits of the APIs they call, so that these never have
 /// to answer 429.
@@ -63,6 +63,8 @@ pub enum Command {
     Simulate(Simulate),
     /// Prints the API's OpenAPI 3.1 document, as /api/openapi.json answers it
     Openapi,
+    /// Makes, lists and revokes the tokens that programs bring
+    Token(Token),
 }
 
 /// `spillway serve`
@@ -113,7 +115,7 @@ impl Cli {
     pub fn log_filter(&self) -> Targets {
         let default = match self.command {
             Command::Serve(_) | Command::Simulate(_) | Command::Openapi => LevelFilter::INFO,
-            Command::Demo(_) => LevelFilter::WARN,
+            Command::Demo(_) | Command::Token(_) => LevelFilter::WARN,
         };
         let filter = self.log.filter.clone();
         filter.unwrap_or_else(|| Targets::new().with_default(default))

@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use crate::{config, demo, serve, simulate};
+use crate::{config, demo, serve, simulate, token};
 
 /// What was asked for is impossible as it was configured; no port was bound, or it was
 /// given back at once.
@@ -26,6 +26,9 @@ pub enum Failure {
     /// The lookalike could not start.
     #[error(transparent)]
     Simulate(#[from] simulate::Error),
+    /// A token was not made, listed or revoked.
+    #[error(transparent)]
+    Token(#[from] token::Error),
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -45,6 +48,7 @@ impl Failure {
             Self::Simulate(error) => error.at_start(),
             Self::Serve(error) => error.at_start(),
             Self::Demo(error) => error.at_start(),
+            Self::Token(error) => error.at_start(),
             Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })

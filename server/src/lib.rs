@@ -1,14 +1,16 @@
 //! The Spillway server: what the engine decides, done.
 //!
 //! - [`config`] and [`cli`]: what it is told at start; everything wrong ends there.
+//! - [`access`]: who gets in, and what they may do.
 //! - [`limiter`]: drives the engine: waits, journals, restores.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
-//! - [`serve`], [`demo`] and [`simulate`]: the commands; [`failure`]: how they end.
+//! - [`serve`], [`demo`], [`simulate`] and [`token`]: the commands; [`failure`]: how they end.
 
+pub mod access;
 pub mod api;
 pub mod cli;
 pub mod clock;
@@ -25,3 +27,4 @@ pub mod serve;
 pub mod simulate;
 pub mod store;
 pub mod telemetry;
+pub mod token;

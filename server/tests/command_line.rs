@@ -189,6 +189,174 @@ fn a_server_without_sign_in_must_be_asked_for() {
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
 }
 
+const CREATE: [&str; 8] = [
+    "token", "create", "--name", "bridge", "--role", "member", "--scope", "gateway",
+];
+
+/// A folder with a configuration, and no database yet.
+fn configured() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config_text(dir.path(), NOBODY);
+    std::fs::write(dir.path().join("spillway.toml"), config).unwrap();
+    dir
+}
+
+#[test]
+fn a_token_is_printed_once_and_alone_then_listed_without_its_secret_and_revoked() {
+    let dir = configured();
+    let made = run(dir.path(), &CREATE, &[]);
+    assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
+    let secret = made.stdout.strip_suffix('\n').unwrap();
+    assert!(
+        secret.starts_with("spw_") && secret.len() == 47 && !secret.contains(char::is_whitespace)
+    );
+    let database = std::fs::read(dir.path().join("spillway.db")).unwrap();
+    assert!(
+        !database
+            .windows(20)
+            .any(|part| part == &secret.as_bytes()[4..24])
+    );
+
+    let again = run(dir.path(), &CREATE, &[]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(2), ""));
+    assert_eq!(
+        again.stderr,
+        "spillway: the tokens were not changed: a valid token has this name already\n"
+    );
+
+    let listed = run(dir.path(), &["token", "list"], &[]);
+    assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<_> = listed.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", listed.stdout);
+    assert!(
+        lines[0].starts_with("ID") && lines[0].ends_with("LAST USED"),
+        "{}",
+        lines[0]
+    );
+    let id = lines[1].split_whitespace().next().unwrap();
+    let rest: Vec<_> = lines[1].split_whitespace().skip(1).collect();
+    assert_eq!(rest, ["bridge", "member", "gateway", "-", "never", "never"]);
+    assert!(!listed.stdout.contains(&secret[4..]), "{}", listed.stdout);
+
+    let revoked = run(dir.path(), &["token", "revoke", "bridge"], &[]);
+    assert_eq!((revoked.code, revoked.stderr.as_str()), (Some(0), ""));
+    assert_eq!(revoked.stdout, format!("revoked bridge ({id})\n"));
+    let again = run(dir.path(), &["token", "revoke", id], &[]);
+    assert_eq!(again.code, Some(2));
+    assert!(
+        again.stderr.contains("no valid token has the name or id"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(
+        run(dir.path(), &["token", "list"], &[])
+            .stdout
+            .lines()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn tokens_that_cannot_be_are_refused_with_one_line_and_exit_code_2() {
+    let dir = configured();
+    let create = ["token", "create", "--name", "a"];
+    for (arguments, expected) in [
+        (
+            &["--role", "member", "--scope", "read"][..],
+            "no such token can be: the role member may not have the scope read: it needs the role viewer",
+        ),
+        (
+            &["--role", "viewer", "--scope", "gateway,write"],
+            "no such token can be: the role viewer may not have the scope write: it needs the role operator",
+        ),
+        (
+            &["--role", "viewer", "--scope", "read", "--app", "x"],
+            "no such token can be: the scope read shows all apps",
+        ),
+        (
+            &["--role", "member", "--scope", "permits", "--act-for-users"],
+            "no such token can be: acting for users says nothing without the scope gateway",
+        ),
+        (
+            &["--role", "member", "--scope", "gateway", "--site", "s"],
+            "no such token can be: a site says nothing without the scope events",
+        ),
+        (
+            &[
+                "--role",
+                "member",
+                "--scope",
+                "gateway",
+                "--upstream",
+                "grahp",
+            ],
+            "--upstream: there is no upstream \"grahp\"; configured: graph",
+        ),
+        (
+            &[
+                "--role",
+                "member",
+                "--scope",
+                "gateway",
+                "--expires",
+                "2020-01-01T00:00:00Z",
+            ],
+            "--expires: must lie ahead",
+        ),
+    ] {
+        let ended = run(dir.path(), &[&create[..], arguments].concat(), &[]);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}"
+        );
+        let line = ended
+            .stderr
+            .strip_prefix("spillway: ")
+            .unwrap_or(&ended.stderr);
+        assert!(line.starts_with(expected), "{line}\nis not\n{expected}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+    }
+    // What clap refuses names the option.
+    for (arguments, named) in [
+        (&["--role", "boss", "--scope", "gateway"][..], "--role"),
+        (&["--role", "member", "--scope", "gateway,fly"], "--scope"),
+        (&["--role", "member"], "--scope"),
+        (&["--scope", "gateway"], "--role"),
+        (
+            &["--role", "member", "--scope", "gateway", "--lane", "middle"],
+            "--lane",
+        ),
+        (
+            &[
+                "--role",
+                "member",
+                "--scope",
+                "gateway",
+                "--expires",
+                "soon",
+            ],
+            "--expires",
+        ),
+    ] {
+        let ended = run(dir.path(), &[&create[..], arguments].concat(), &[]);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}"
+        );
+        assert!(ended.stderr.contains(named), "{}", ended.stderr);
+    }
+    assert_eq!(
+        run(dir.path(), &["token", "list"], &[])
+            .stdout
+            .lines()
+            .count(),
+        1
+    );
+}
+
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -216,7 +384,7 @@ fn every_command_explains_itself() {
         format!("spillway {}\n", env!("CARGO_PKG_VERSION"))
     );
     let help = run(dir.path(), &["--help"], &[]).stdout;
-    for command in ["serve", "demo", "simulate"] {
+    for command in ["serve", "demo", "simulate", "token"] {
         assert!(help.contains(command), "{help}");
         let ended = run(dir.path(), &[command, "--help"], &[]);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));

@@ -54,6 +54,12 @@ pub enum Error {
     /// Another writer was first: the version that was to be appended exists.
     #[error("version {0} exists already")]
     Conflict(i64),
+    /// A valid token has that name.
+    #[error("a valid token has this name already")]
+    NameTaken,
+    /// As many tokens are valid as may be.
+    #[error("{0} tokens are valid already, and more may not be")]
+    TooMany(u32),
 }
 
 /// What the system or SQLite said. The errors in between repeat one another, so only the

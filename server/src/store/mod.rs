@@ -6,6 +6,7 @@
 mod error;
 mod instance;
 mod policies;
+mod tokens;
 
 use std::{
     fs::{self, File},
@@ -24,6 +25,7 @@ use sqlx::{
 pub use error::{Error, OpenError, Reason};
 pub use instance::Instance;
 pub use policies::{NewPolicy, StoredPolicy};
+pub use tokens::{StoredToken, TokensVersion};
 
 /// How long a statement waits for another's lock before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -26,6 +26,18 @@ impl Fixture {
     }
 }
 
+fn token(id: u8, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
+    StoredToken {
+        id: format!("{id:016x}"),
+        name: name.to_owned(),
+        secret_sha256: vec![id; 32],
+        rights: "{}".to_owned(),
+        created_at_ms: 100,
+        expires_at_ms,
+        last_used_at_ms: None,
+    }
+}
+
 fn policy(document: &str) -> NewPolicy<'_> {
     NewPolicy {
         upstream: "graph",
@@ -107,6 +119,76 @@ async fn a_version_is_never_changed_or_deleted() {
             .await
             .unwrap_err();
         assert!(error.to_string().contains("append-only"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_kept_listed_and_revoked_by_name_or_id() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    let (first, second) = (token(1, "first", None), token(2, "second", Some(500)));
+    let empty = store.tokens_version().await.unwrap();
+    for token in [&first, &second] {
+        store.add_token(token, 10).await.unwrap();
+    }
+    assert_eq!(
+        store.tokens().await.unwrap(),
+        [first.clone(), second.clone()]
+    );
+    let both = store.tokens_version().await.unwrap();
+    assert_ne!(both, empty);
+
+    store.note_token_use(&first.id, 200).await.unwrap();
+    assert_eq!(
+        store.tokens_version().await.unwrap(),
+        both,
+        "a use changes nothing"
+    );
+    assert_eq!(store.tokens().await.unwrap()[0].last_used_at_ms, Some(200));
+
+    let revoked = store.revoke_token("first", 300).await.unwrap().unwrap();
+    assert_eq!(revoked.id, first.id);
+    assert_eq!(store.revoke_token("first", 301).await.unwrap(), None);
+    let revoked = store.revoke_token(&second.id, 300).await.unwrap().unwrap();
+    assert_eq!(revoked.id, second.id);
+    assert_eq!(store.tokens().await.unwrap(), []);
+    assert_ne!(store.tokens_version().await.unwrap(), both);
+}
+
+#[tokio::test]
+async fn a_name_is_one_valid_token_s_and_their_number_is_bounded() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    store.add_token(&token(1, "a", Some(50)), 2).await.unwrap();
+    // It had expired when the next was made, and is in nobody's way.
+    store.add_token(&token(2, "a", None), 2).await.unwrap();
+    let taken = store.add_token(&token(3, "a", None), 2).await;
+    assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
+    store.add_token(&token(4, "b", None), 2).await.unwrap();
+    let many = store.add_token(&token(5, "c", None), 2).await;
+    assert!(matches!(many, Err(Error::TooMany(2))), "{many:?}");
+    store.revoke_token("a", 200).await.unwrap().unwrap();
+    store.add_token(&token(6, "a", None), 2).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_token_may_never_changes_and_a_revocation_is_final() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    store.add_token(&token(1, "a", None), 2).await.unwrap();
+    store.revoke_token("a", 200).await.unwrap().unwrap();
+    for (statement, why) in [
+        ("UPDATE tokens SET rights = ''", "never changes"),
+        (
+            "UPDATE tokens SET secret_sha256 = zeroblob(32)",
+            "never changes",
+        ),
+        ("UPDATE tokens SET expires_at_ms = NULL", "never changes"),
+        ("UPDATE tokens SET revoked_at_ms = NULL", "is final"),
+        ("DELETE FROM tokens", "not deleted"),
+    ] {
+        let error = sqlx::query(statement)
+            .execute(&store.pool)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains(why), "{statement}: {error}");
     }
 }
 

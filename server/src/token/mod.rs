@@ -1,0 +1,130 @@
+//! `spillway token`: tokens for programs, made, listed and revoked beside a running server.
+
+mod args;
+mod listing;
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+pub use args::{Command, Create, Expiry, Token};
+
+use crate::{
+    access::{Impossible, TokenSecret, tokens::VALID_MAX},
+    config::{self, Config},
+    store::{self, Store, StoredToken},
+};
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// The database cannot be used.
+    #[error("server.database_url")]
+    Database(#[from] store::OpenError),
+    /// No token can have such rights.
+    #[error("no such token can be: {0}")]
+    Impossible(#[from] Impossible),
+    /// An upstream that is not configured.
+    #[error("--upstream: there is no upstream \"{}\"; configured: {known}", name.escape_debug())]
+    UnknownUpstream {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A token that would never be valid.
+    #[error("--expires: must lie ahead")]
+    Expired,
+    /// It would not come back from the database as it is.
+    #[error("the token's rights cannot be written down")]
+    Rights(#[from] serde_json::Error),
+    /// The database has it otherwise, or failed.
+    #[error("the tokens were not changed")]
+    Store(#[from] store::Error),
+    /// There is none of that name or id.
+    #[error("no valid token has the name or id \"{}\"; see `spillway token list`", .0.escape_debug())]
+    NoSuchToken(String),
+    /// Nobody reads what was to be printed.
+    #[error("cannot write to standard output")]
+    Output(#[from] io::Error),
+}
+
+impl Error {
+    /// Whether something about what was asked, or how it is configured, is wrong.
+    pub fn at_start(&self) -> bool {
+        !matches!(
+            self,
+            Self::Output(_) | Self::Store(store::Error::Database { .. })
+        )
+    }
+}
+
+/// Does what is asked, at `now`.
+///
+/// # Errors
+/// See [`Error`].
+pub async fn run(token: &Token, now: Timestamp) -> Result<(), Error> {
+    let config = Config::load(token.config.as_deref(), std::env::vars_os())?;
+    let done = match &token.command {
+        Command::Create(create) => {
+            let (secret, draft) = draft(create, &config, now)?;
+            let store = Store::open(&config.server.database_url).await?;
+            let kept = store.add_token(&draft, VALID_MAX).await;
+            (store, kept.map(|()| secret.reveal() + "\n")?)
+        }
+        Command::List => {
+            let store = Store::open(&config.server.database_url).await?;
+            let tokens = store.tokens().await?;
+            (store, listing::table(&tokens, now))
+        }
+        Command::Revoke { token } => {
+            let store = Store::open(&config.server.database_url).await?;
+            let revoked = store.revoke_token(token, now.as_millisecond()).await?;
+            let revoked = revoked.ok_or_else(|| Error::NoSuchToken(token.clone()))?;
+            (store, listing::revoked(&revoked))
+        }
+    };
+    let (store, output) = done;
+    store.close().await;
+    let mut out = io::stdout().lock();
+    out.write_all(output.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// A token that may be, and its secret.
+fn draft(
+    create: &Create,
+    config: &Config,
+    now: Timestamp,
+) -> Result<(TokenSecret, StoredToken), Error> {
+    let rights = create.rights();
+    rights.check()?;
+    let names: Vec<_> = config.upstreams.iter().map(|it| it.name.as_str()).collect();
+    if let Some(name) = create
+        .upstreams
+        .iter()
+        .find(|name| !names.contains(&name.as_str()))
+    {
+        return Err(Error::UnknownUpstream {
+            name: name.clone(),
+            known: names.join(", "),
+        });
+    }
+    let expires_at = create
+        .expires
+        .map(|expiry| expiry.ends(now).ok_or(Error::Expired));
+    let secret = TokenSecret::random();
+    let token = StoredToken {
+        id: format!("{:016x}", rand::random::<u64>()),
+        name: create.name.clone(),
+        secret_sha256: secret.hash().to_vec(),
+        rights: serde_json::to_string(&rights)?,
+        created_at_ms: now.as_millisecond(),
+        expires_at_ms: expires_at.transpose()?.map(Timestamp::as_millisecond),
+        last_used_at_ms: None,
+    };
+    Ok((secret, token))
+}
