@@ -75,7 +75,7 @@ pub struct Serve {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// No sign-in and no tokens, for trials: on loopback only, and requests that came
-    /// through a proxy are refused
+    /// through a proxy are refused. Without this, programs bring a token, see `spillway token`
     #[arg(long)]
     pub open: bool,
     /// Start with empty budgets where the counters of a database that has served are

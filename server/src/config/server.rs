@@ -3,10 +3,11 @@
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use http::uri::Authority;
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::{
-    Error, Origins, WebAddress, origins,
+    Error, Origins, WebAddress, networks, origins,
     source::{self, NotYet},
     tls::{self, TlsFiles},
 };
@@ -37,6 +38,8 @@ pub struct Server {
     pub state_dir: PathBuf,
     /// Where the built dashboard is: scripts, styles, icons.
     pub site_dir: PathBuf,
+    /// The proxies whose word on who calls is taken.
+    pub trusted_proxies: Vec<IpNet>,
     /// How many users an upstream may keep counts for at once.
     pub users_max: u32,
 }
@@ -59,8 +62,8 @@ pub(super) struct Raw {
     cors_origins: Option<Vec<String>>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
-    #[serde(rename = "trusted_proxies")]
-    _trusted_proxies: Option<NotYet>,
+    #[serde(default)]
+    trusted_proxies: Vec<String>,
     #[serde(rename = "redis_url")]
     _redis_url: Option<NotYet>,
 }
@@ -94,6 +97,7 @@ impl Raw {
             database_url: database(self.database_url)?,
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),
             site_dir: self.site_dir.unwrap_or_else(default_site_dir),
+            trusted_proxies: networks::proxies("server.trusted_proxies", &self.trusted_proxies)?,
             users_max: users_max(self.max_users)?,
         })
     }

@@ -181,8 +181,16 @@ fn what_is_wrong_is_named() {
             "server.gateway_url: must begin with https://",
         ),
         (
-            with("[server]\ntrusted_proxies = []"),
-            "server.trusted_proxies: not supported yet",
+            with("[server]\ntrusted_proxies = ['10.0.0.1/8']"),
+            "server.trusted_proxies[0]: 10.0.0.1/8 is an address in a network; the network is 10.0.0.0/8",
+        ),
+        (
+            with("[server]\ntrusted_proxies = ['10.0.0.1', 'proxy.example']"),
+            "server.trusted_proxies[1]: must be a network or an address, like 10.1.0.0/16",
+        ),
+        (
+            with("[server]\ntrusted_proxies = ['0.0.0.0/0']"),
+            "server.trusted_proxies[0]: must not be everybody",
         ),
         (
             with("[server]\ncors_origins = ['https://a.example', '*']"),
@@ -244,8 +252,28 @@ fn what_is_wrong_is_named() {
         ),
         (graph("app = ''"), "upstreams.graph.app: must be 1 to 64"),
         (
-            graph("clients = []"),
-            "upstreams.graph.clients: not supported yet",
+            graph("clients = [{ app = 'a' }]"),
+            "upstreams.graph.clients[0].cidr: is missing",
+        ),
+        (
+            graph("clients = [{ cidr = '::/0' }]"),
+            "upstreams.graph.clients[0].cidr: must not be everybody",
+        ),
+        (
+            graph("clients = [{ cidr = '::ffff:10.0.0.0/104' }]"),
+            "upstreams.graph.clients[0].cidr: must be written as the IPv4 network",
+        ),
+        (
+            graph("clients = [{ cidr = '10.0.0.0/8' }, { cidr = '10.0.0.0/8' }]"),
+            "upstreams.graph.clients[1].cidr: 10.0.0.0/8 is given twice",
+        ),
+        (
+            graph("clients = [{ cidr = '10.0.0.0/8', app = 'a b' }]"),
+            "upstreams.graph.clients[0].app: must be 1 to 64 visible",
+        ),
+        (
+            graph("clients = [{ cidr = '10.0.0.0/8', lane = 'middle' }]"),
+            "upstreams.graph.clients[0].lane: unknown variant `middle`",
         ),
         (
             own_workload(""),
@@ -333,6 +361,18 @@ fn a_preset_must_exist_and_be_named_once() {
         presets("['onenote', 'onenote']"),
         format!("{key}[1]: `onenote` is given twice")
     );
+}
+
+#[test]
+fn the_narrowest_network_comes_first() {
+    let config = graph(
+        "clients = [{ cidr = '10.0.0.0/8' }, { cidr = '10.0.0.7', app = 'a', lane = 'background' }]",
+    );
+    let clients = &config.unwrap().upstreams[0].clients;
+    let names: Vec<_> = clients.iter().map(|client| client.name.as_str()).collect();
+    assert_eq!(names, ["10.0.0.7/32", "10.0.0.0/8"]);
+    assert_eq!(clients[0].app.as_deref(), Some("a"));
+    assert_eq!(clients[0].lane, Some(spillway::Lane::Background));
 }
 
 #[test]

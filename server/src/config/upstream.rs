@@ -1,12 +1,12 @@
 //! `[upstreams.NAME]`: one throttled API.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use spillway::preset::Preset;
 
 use super::{
-    Error, WebAddress, Workload, global,
+    ClientNetwork, Error, WebAddress, Workload, global, networks,
     source::{self, NotYet},
     workload,
 };
@@ -39,6 +39,8 @@ pub struct Upstream {
     pub hold_max: Duration,
     /// Whether links to it are rewritten into ones to the gateway, and back.
     pub rewrite_links: bool,
+    /// Whose callers need no token, the narrowest network first.
+    pub clients: Vec<Arc<ClientNetwork>>,
 }
 
 /// Where the user's key of a call comes from.
@@ -79,8 +81,8 @@ pub(super) struct Raw {
     #[serde(default)]
     workloads: Vec<workload::Raw>,
     global: Option<global::Raw>,
-    #[serde(rename = "clients")]
-    _clients: Option<NotYet>,
+    #[serde(default)]
+    clients: Vec<networks::RawClient>,
     rewrite_links: Option<bool>,
 }
 
@@ -102,6 +104,7 @@ impl Raw {
             user_from: self.user_from,
             hold_max: hold_max(&key, self.hold_max_ms)?,
             rewrite_links: self.rewrite_links.unwrap_or(true),
+            clients: networks::clients(&key, self.clients)?,
             name,
         })
     }
@@ -180,6 +183,11 @@ fn workloads(
 
 fn app(key: &str, app: Option<String>, upstream: &str) -> Result<String, Error> {
     let app = app.unwrap_or_else(|| upstream.to_owned());
+    app_key(&format!("{key}.app"), app)
+}
+
+/// An app's key: plain, so that it can be read in a log or typed.
+pub(super) fn app_key(key: &str, app: String) -> Result<String, Error> {
     let sound = !app.is_empty()
         && app.chars().count() <= NAME_CHARS_MAX
         && app.chars().all(|c| c.is_ascii_graphic());
@@ -187,7 +195,7 @@ fn app(key: &str, app: Option<String>, upstream: &str) -> Result<String, Error> 
         Ok(app)
     } else {
         let problem = format!("must be 1 to {NAME_CHARS_MAX} visible ASCII characters");
-        Err(Error::invalid(format!("{key}.app"), problem))
+        Err(Error::invalid(key, problem))
     }
 }
 
