@@ -18,9 +18,10 @@ use spillway_app::{
     Backend,
     live::{State, UserState},
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
+    access::{Access, Tokens, TrustedProxies},
     api::{self, Api},
     config::{self, Config, WebAddress},
     dashboard, gateway,
@@ -62,9 +63,6 @@ pub struct Ready {
 /// Why the server could not start, or not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Without `--open` it would need accounts, which this version does not have.
-    #[error("sign-in is not supported yet: use `spillway serve --open`, on loopback")]
-    SignIn,
     /// Open to others than this machine.
     #[error("{key}: {address} is not a loopback address, and --open serves on loopback only")]
     NotLoopback {
@@ -82,6 +80,9 @@ pub enum Error {
     /// The database cannot be used.
     #[error("server.database_url")]
     Database(#[from] store::OpenError),
+    /// The tokens cannot be read.
+    #[error("server.database_url")]
+    Tokens(#[source] store::Error),
     /// The limits or their counters cannot be used.
     #[error("server.state_dir")]
     Limiters(#[source] limiter::OpenError),
@@ -144,13 +145,16 @@ pub async fn run(
     let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
         .await
         .map_err(Error::Limiters)?;
+    let access = options.access(&store).await.map_err(Error::Tokens)?;
+    let proxies = TrustedProxies::new(config.server.trusted_proxies.clone());
     let origins = config.server.cors_origins.clone();
-    let gateway = GatewayState::new(pairs(&config, &limiters), &secret, origins)?;
+    let upstreams = pairs(&config, &limiters);
+    let gateway = GatewayState::new(upstreams, &secret, origins, access.clone(), proxies)?;
     let listeners = Listeners::bind(&config.server, tls).await?;
     let limiters = Arc::new(limiters);
     let house = House {
         config,
-        options,
+        access,
         store,
         limiters,
         gateway,
@@ -162,7 +166,7 @@ pub async fn run(
 impl Options {
     fn check(self, config: &Config) -> Result<(), Error> {
         if !self.open {
-            return Err(Error::SignIn);
+            return Ok(());
         }
         let server = &config.server;
         for (key, address) in [
@@ -174,6 +178,14 @@ impl Options {
             }
         }
         Ok(())
+    }
+
+    async fn access(self, store: &Store) -> Result<Access, store::Error> {
+        if self.open {
+            return Ok(Access::Open);
+        }
+        let tokens = Tokens::load(store.clone()).await?;
+        Ok(Access::Closed(tokens))
     }
 }
 
@@ -254,7 +266,7 @@ fn address(
 /// What runs, and what has to be ended.
 struct House {
     config: Config,
-    options: Options,
+    access: Access,
     store: Store,
     limiters: Arc<Limiters>,
     gateway: GatewayState,
@@ -288,9 +300,10 @@ impl House {
         let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
         let guard = Guard {
             hosts: self.hosts(&listeners.ready),
-            open: self.options.open,
+            open: matches!(self.access, Access::Open),
         };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
+        let dashboard = http::ruled(dashboard, self.access.clone());
         let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
         let gateway = gateway::router(self.gateway.clone(), &listeners.ready.gateway);
         let gateway = http::guarded(gateway, "gateway", guard);
@@ -300,12 +313,17 @@ impl House {
         tracing::info!(dashboard = %listeners.ready.dashboard, gateway = %listeners.ready.gateway, "ready");
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
+        let tokens = match &self.access {
+            Access::Closed(tokens) => Some(tokio::spawn(tokens.clone().keep())),
+            Access::Open => None,
+        };
         let (stopped_at, (), ()) = tokio::join!(
             self.stop(),
             http::serve(listeners.dashboard, dashboard, self.shutdown.clone(), GRACE),
             http::serve(listeners.gateway, gateway, self.shutdown.clone(), GRACE),
         );
         publishing.abort();
+        tokens.inspect(JoinHandle::abort);
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
     }
 

@@ -175,20 +175,6 @@ fn variables_override_the_file_and_their_mistakes_are_named() {
     }
 }
 
-#[test]
-fn a_server_without_sign_in_must_be_asked_for() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(
-        dir.path().join("spillway.toml"),
-        config_text(dir.path(), NOBODY),
-    )
-    .unwrap();
-    let ended = run(dir.path(), &["serve"], &[]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("--open"), "{}", ended.stderr);
-    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-}
-
 const CREATE: [&str; 8] = [
     "token", "create", "--name", "bridge", "--role", "member", "--scope", "gateway",
 ];

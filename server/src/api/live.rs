@@ -3,6 +3,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
+    Extension,
     extract::State,
     response::{IntoResponse, Response, Sse, sse},
 };
@@ -12,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast};
 
 use super::Api;
 use crate::{
+    access::Caller,
     http::{Problem, Shutdown},
     live::{Event, Publisher},
 };
@@ -36,7 +38,10 @@ pub const STREAMS_MAX: usize = 1_000;
         (status = 503, description = "`capacity`: 1,000 streams are open"),
     )
 )]
-pub(super) async fn get(State(api): State<Api>) -> Response {
+pub(super) async fn get(State(api): State<Api>, Extension(caller): Extension<Caller>) -> Response {
+    if let Err(denied) = caller.may_see_all() {
+        return Problem::from(denied).into_response();
+    }
     let Ok(place) = Arc::clone(&api.streams).try_acquire_owned() else {
         let problem = Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -52,6 +57,7 @@ pub(super) async fn get(State(api): State<Api>) -> Response {
     let reader = Reader {
         publisher: api.publisher,
         shutdown: api.shutdown,
+        caller,
         events: None,
         _place: place,
     };
@@ -66,6 +72,8 @@ pub(super) async fn get(State(api): State<Api>) -> Response {
 struct Reader {
     publisher: Arc<Publisher>,
     shutdown: Shutdown,
+    /// Its stream ends with what let it in.
+    caller: Caller,
     /// None before the first snapshot, and after this reader fell behind.
     events: Option<broadcast::Receiver<Event>>,
     _place: OwnedSemaphorePermit,
@@ -83,8 +91,16 @@ fn events(reader: Reader) -> impl Stream<Item = Result<sse::Event, Infallible>> 
 }
 
 impl Reader {
-    /// The next event; none once the server shuts down.
+    /// The next event; none once the server shuts down, or the reader's token is revoked: as
+    /// something comes each second, that ends the stream soon enough.
     async fn next(&mut self) -> Option<Event> {
+        let event = self.event().await?;
+        self.caller
+            .is_valid(jiff::Timestamp::now())
+            .then_some(event)
+    }
+
+    async fn event(&mut self) -> Option<Event> {
         let Some(events) = &mut self.events else {
             return self.snapshot();
         };

@@ -62,8 +62,9 @@ impl Api {
     }
 }
 
-/// The routes, with what is to be said of them: what is added here is documented.
-fn described() -> OpenApiRouter<Api> {
+/// The routes, with what is to be said of them: what is added here is documented. Each needs
+/// a line in the table of `http::rules`, too.
+pub(crate) fn described() -> OpenApiRouter<Api> {
     OpenApiRouter::default()
         .routes(routes!(state::get))
         .routes(routes!(users::get))

@@ -1,7 +1,7 @@
 //! `GET /api/v1/state`: everything as of now, users a page at a time.
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{RawQuery, State},
     response::{IntoResponse, Response},
 };
@@ -11,7 +11,7 @@ use super::{
     Api,
     query::{bad, once, pairs, unknown},
 };
-use crate::{http::Problem, limiter::USERS_MAX, live::USERS_SHOWN};
+use crate::{access::Caller, http::Problem, limiter::USERS_MAX, live::USERS_SHOWN};
 
 #[derive(Debug, Default)]
 struct Params {
@@ -43,9 +43,13 @@ struct Params {
         (status = 404, description = "`unknown_upstream`"),
     )
 )]
-pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn get(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+) -> Response {
     let query = query.unwrap_or_default();
-    answer(&api, &query).unwrap_or_else(IntoResponse::into_response)
+    answer(&api, &caller, &query).unwrap_or_else(IntoResponse::into_response)
 }
 
 impl Params {
@@ -71,8 +75,12 @@ fn users_max(value: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("limit must be a whole number from 1 to {USERS_MAX}"))
 }
 
-fn answer(api: &Api, query: &str) -> Result<Response, Problem> {
+fn answer(api: &Api, caller: &Caller, query: &str) -> Result<Response, Problem> {
     let params = Params::read(query).map_err(bad)?;
+    match &params.upstream {
+        Some(upstream) => caller.may_use(upstream)?,
+        None => caller.may_see_all()?,
+    }
     let users_max = params.users_max.unwrap_or(USERS_SHOWN);
     let upstream = params.upstream.as_deref();
     if let Some(name) = upstream

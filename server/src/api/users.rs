@@ -6,6 +6,7 @@
 //! costs is bounded by [`Watched`](crate::live::Watched).
 
 use axum::{
+    Extension,
     extract::{Path, RawQuery, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
@@ -16,6 +17,7 @@ use super::{
     query::{bad, once, pairs, unknown},
 };
 use crate::{
+    access::Caller,
     http::Problem,
     limiter::{NoSuchLimits, UserKey},
     live::NotWatched,
@@ -49,6 +51,7 @@ const KEY_BYTES_MAX: usize = 256;
 )]
 pub(super) async fn get(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     named: Result<Path<(String, String)>, PathRejection>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -56,6 +59,9 @@ pub(super) async fn get(
         return Problem::not_found().into_response();
     };
     let query = query.unwrap_or_default();
+    if let Err(denied) = caller.may_use(&upstream) {
+        return Problem::from(denied).into_response();
+    }
     answer(&api, upstream, workload, &query).unwrap_or_else(IntoResponse::into_response)
 }
 

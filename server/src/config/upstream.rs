@@ -5,11 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use serde::Deserialize;
 use spillway::preset::Preset;
 
-use super::{
-    ClientNetwork, Error, WebAddress, Workload, global, networks,
-    source::{self, NotYet},
-    workload,
-};
+use super::{ClientNetwork, Error, WebAddress, Workload, global, networks, source, workload};
 
 /// How long the gateway holds a call where the configuration says nothing.
 const HOLD_MAX_MS_DEFAULT: u64 = 30_000;

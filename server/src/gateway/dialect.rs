@@ -96,6 +96,48 @@ impl Dialect {
     }
 }
 
+impl Dialect {
+    /// The media type and the body of a 401 for the reason that `message` gives.
+    #[must_use]
+    pub fn unauthorized(
+        self,
+        message: &str,
+        ids: &Ids,
+        at: jiff::Timestamp,
+    ) -> (&'static str, Value) {
+        match self {
+            Self::OneNote | Self::Graph => (
+                "application/json",
+                json!({"error": {
+                    "code": "InvalidAuthenticationToken",
+                    "message": message,
+                    "innerError": {
+                        "date": date(at),
+                        "request-id": ids.request,
+                        "client-request-id": ids.client,
+                    },
+                }}),
+            ),
+            Self::Notion => (
+                "application/json",
+                json!({
+                    "object": "error",
+                    "status": 401,
+                    "code": "unauthorized",
+                    "message": message,
+                    "request_id": ids.request,
+                }),
+            ),
+            Self::Generic => {
+                let title = "Whoever calls must bring a valid token";
+                let problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title);
+                let problem = problem.detail(message.to_owned());
+                ("application/problem+json", problem.to_json())
+            }
+        }
+    }
+}
+
 /// As OneNote writes it, code 20166 and all (Microsoft Graph, OneNote error codes).
 fn onenote(ids: &Ids, at: jiff::Timestamp) -> Value {
     let message =

@@ -1,7 +1,8 @@
 //! Whose budget a call is charged to.
 //!
-//! Where the gateway is open every caller is trusted to say for whom it calls, so
-//! `Spillway-User` and `Spillway-App` count from anyone.
+//! What a credential claims is not verified here. So what the caller's token, or its network,
+//! says of its app counts first; and only those who may name users do so by `Spillway-User`.
+//! Where the gateway is open that is everybody.
 
 use http::HeaderMap;
 
@@ -9,7 +10,10 @@ use super::{
     bearer::{Bearer, Claims, KeySecret, bearer},
     request_headers::Asked,
 };
-use crate::config::UserFrom;
+use crate::{
+    access::{Caller, Denied},
+    config::UserFrom,
+};
 
 /// The longest key kept as it is, in bytes; longer ones are hashed. Enough for an
 /// address of 254 bytes or any identifier of the known upstreams.
@@ -27,7 +31,7 @@ pub struct Identity {
 }
 
 /// Why a call can be charged to nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
     /// Nothing says who calls.
     #[error("nobody to charge: {0}")]
@@ -38,6 +42,9 @@ pub enum IdentityError {
     /// A control character in a key.
     #[error("the {0}'s key may not hold a control character")]
     Control(&'static str),
+    /// The caller may not name whom it names.
+    #[error(transparent)]
+    Denied(#[from] Denied),
 }
 
 /// Reads identities for one upstream.
@@ -58,10 +65,14 @@ impl Reader {
     /// If nothing names a user, or a key is unusable.
     pub fn identity(
         &self,
+        caller: &Caller,
         asked: &Asked,
         headers: &HeaderMap,
         path: &str,
     ) -> Result<Identity, IdentityError> {
+        if asked.user.is_some() {
+            caller.may_name_users()?;
+        }
         let claims = self.claims(headers)?;
         let user = match (&asked.user, self.user_from) {
             (Some(user), _) => Some(user.clone()),
@@ -71,7 +82,7 @@ impl Reader {
         };
         let user = user.filter(|user| !user.is_empty()).ok_or(self.nobody())?;
         Ok(Identity {
-            app: self.app(asked, claims.app)?,
+            app: self.app(caller, asked, &claims.app)?,
             tenant: self.bounded("tenant", claims.tenant)?,
             user: self.bounded("user", user)?,
         })
@@ -82,8 +93,13 @@ impl Reader {
     ///
     /// # Errors
     /// If a key is unusable.
-    pub fn of_app(&self, asked: &Asked, headers: &HeaderMap) -> Result<Identity, IdentityError> {
-        let app = self.app(asked, self.claims(headers)?.app)?;
+    pub fn of_app(
+        &self,
+        caller: &Caller,
+        asked: &Asked,
+        headers: &HeaderMap,
+    ) -> Result<Identity, IdentityError> {
+        let app = self.app(caller, asked, &self.claims(headers)?.app)?;
         Ok(Identity {
             user: app.clone(),
             tenant: String::new(),
@@ -91,14 +107,10 @@ impl Reader {
         })
     }
 
-    /// The app that the call names, else its credential, else the configuration.
-    fn app(&self, asked: &Asked, claimed: String) -> Result<String, IdentityError> {
-        let app = asked.app.clone().unwrap_or(claimed);
-        let app = if app.is_empty() {
-            self.app.clone()
-        } else {
-            app
-        };
+    /// The app that the call names, else its caller, else its credential, else the
+    /// configuration.
+    fn app(&self, caller: &Caller, asked: &Asked, claimed: &str) -> Result<String, IdentityError> {
+        let app = caller.app(asked.app.as_deref(), claimed, &self.app)?;
         self.bounded("app", app)
     }
 
@@ -197,7 +209,7 @@ mod tests {
     fn a_token_names_all_three() {
         let headers = with_token(r#"{"oid":"o","tid":"t","appid":"a"}"#);
         let found = reader(UserFrom::Token)
-            .identity(&Asked::default(), &headers, "/")
+            .identity(&Caller::Anyone, &Asked::default(), &headers, "/")
             .unwrap();
         assert_eq!(
             found,
@@ -217,7 +229,7 @@ mod tests {
             ..user("u")
         };
         let found = reader(UserFrom::Token)
-            .identity(&asked, &headers, "/")
+            .identity(&Caller::Anyone, &asked, &headers, "/")
             .unwrap();
         assert_eq!((found.user.as_str(), found.app.as_str()), ("u", "b"));
     }
@@ -228,7 +240,12 @@ mod tests {
             .map(|value| {
                 let mut headers = HeaderMap::new();
                 headers.insert("authorization", value.parse().unwrap());
-                let found = reader(UserFrom::Token).identity(&Asked::default(), &headers, "/");
+                let found = reader(UserFrom::Token).identity(
+                    &Caller::Anyone,
+                    &Asked::default(),
+                    &headers,
+                    "/",
+                );
                 let found = found.unwrap();
                 assert_eq!(found.app, "house");
                 assert!(found.user.starts_with("hmac:") && !found.user.contains("ntn"));
@@ -256,7 +273,9 @@ mod tests {
             ("/v1.0/me/onenote", "o"),
             ("/é/x", "o"),
         ] {
-            let found = reader.identity(&Asked::default(), &headers, path).unwrap();
+            let found = reader
+                .identity(&Caller::Anyone, &Asked::default(), &headers, path)
+                .unwrap();
             assert_eq!(found.user, expected, "{path}");
         }
     }
@@ -264,11 +283,13 @@ mod tests {
     #[test]
     fn nobody_is_told_what_to_send() {
         for from in [UserFrom::Token, UserFrom::Header, UserFrom::Path] {
-            let nobody = reader(from).identity(&Asked::default(), &HeaderMap::new(), "/me");
+            let nobody =
+                reader(from).identity(&Caller::Anyone, &Asked::default(), &HeaderMap::new(), "/me");
             assert!(nobody.unwrap_err().to_string().contains("Spillway-User"));
         }
         let headers = with_token(r#"{"oid":"o"}"#);
-        let nobody = reader(UserFrom::Header).identity(&Asked::default(), &headers, "/me");
+        let nobody =
+            reader(UserFrom::Header).identity(&Caller::Anyone, &Asked::default(), &headers, "/me");
         assert!(matches!(nobody, Err(IdentityError::Nobody(_))));
     }
 
@@ -277,16 +298,16 @@ mod tests {
         let reader = reader(UserFrom::Token);
         let nothing = HeaderMap::new();
         let kept = reader
-            .identity(&user(&"k".repeat(256)), &nothing, "/")
+            .identity(&Caller::Anyone, &user(&"k".repeat(256)), &nothing, "/")
             .unwrap();
         assert_eq!(kept.user.len(), 256);
         let hashed = reader
-            .identity(&user(&"k".repeat(257)), &nothing, "/")
+            .identity(&Caller::Anyone, &user(&"k".repeat(257)), &nothing, "/")
             .unwrap();
         assert!(hashed.user.starts_with("hmac:"));
         let control = with_token(r#"{"oid":"a\u0000b"}"#);
         assert_eq!(
-            reader.identity(&Asked::default(), &control, "/"),
+            reader.identity(&Caller::Anyone, &Asked::default(), &control, "/"),
             Err(IdentityError::Control("user"))
         );
     }

@@ -1,6 +1,6 @@
 //! The gateway: `ANY /{upstream}/{path}` on its own port.
 //!
-//! A call is read ([`request_headers`], [`identity`]), waits for its permit ([`hold`],
+//! A call is read ([`request_headers`], [`identity`]), let in ([`entry`]), waits for its permit ([`hold`],
 //! [`crate::limiter`]), and is then carried by a task of its own ([`exchange`]). What is not
 //! let through is answered in one place ([`refusal`]). Bodies stream both ways; none is read
 //! before its call is admitted ([`held_body`] tells why one is read a little ahead after a hold),
@@ -13,6 +13,7 @@ mod browser;
 mod connections;
 mod cookies;
 mod dialect;
+mod entry;
 mod exchange;
 mod failure;
 mod heard;
@@ -46,6 +47,7 @@ pub use bearer::KeySecret;
 pub use connections::RootsError;
 
 use crate::{
+    access::{Access, TrustedProxies},
     config::{self, Origins, WebAddress},
     limiter::Limiter,
 };
@@ -65,6 +67,8 @@ pub struct GatewayState(Arc<Gateway>);
 struct Gateway {
     upstreams: BTreeMap<String, Upstream>,
     origins: Origins,
+    access: Access,
+    proxies: TrustedProxies,
     unlimited: Arc<Semaphore>,
     batches: Batches,
     exchanges: TaskTracker,
@@ -72,8 +76,9 @@ struct Gateway {
 }
 
 impl GatewayState {
-    /// A gateway to `upstreams`, each behind its limiter. `secret` keys the hashes of
-    /// opaque credentials; scripts of `origins` may call.
+    /// A gateway to `upstreams`, each behind its limiter, for those that `access` lets in or
+    /// that call from the upstream's networks, perhaps through `proxies`. `secret` keys the
+    /// hashes of opaque credentials; scripts of `origins` may call.
     ///
     /// # Errors
     /// An upstream is `https` and the system trusts no certificates.
@@ -81,6 +86,8 @@ impl GatewayState {
         upstreams: impl IntoIterator<Item = (config::Upstream, Limiter)>,
         secret: &KeySecret,
         origins: Origins,
+        access: Access,
+        proxies: TrustedProxies,
     ) -> Result<Self, RootsError> {
         let named = |(config, limiter): (config::Upstream, Limiter)| {
             Ok((
@@ -91,6 +98,8 @@ impl GatewayState {
         Ok(Self(Arc::new(Gateway {
             upstreams: upstreams.into_iter().map(named).collect::<Result<_, _>>()?,
             origins,
+            access,
+            proxies,
             unlimited: Arc::new(Semaphore::new(UNLIMITED_MAX)),
             batches: Batches::default(),
             exchanges: TaskTracker::new(),

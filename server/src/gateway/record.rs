@@ -47,6 +47,8 @@ pub(super) struct Record {
     method: Method,
     arrived: Instant,
     admitted: Option<Instant>,
+    /// What let the caller in: its token's id, or its network; empty where nothing did.
+    pub(super) caller: String,
     /// The upstream's name, empty if there is none of that name.
     pub(super) upstream: String,
     /// The workload's name, empty where no limit applies.
@@ -77,6 +79,7 @@ impl Record {
             method: call.method.clone(),
             arrived: Instant::now(),
             admitted: None,
+            caller: String::new(),
             upstream: String::new(),
             workload: String::new(),
             lane: None,
@@ -129,6 +132,7 @@ impl Drop for Record {
             client_request_id = self.client_request_id,
             upstream_request_id = self.upstream_request_id,
             method = %self.method,
+            caller = self.caller,
             upstream = self.upstream,
             workload = self.workload,
             lane = self.lane.map(tracing::field::display),

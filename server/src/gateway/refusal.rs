@@ -6,7 +6,10 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    header::{
+        ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER,
+        WWW_AUTHENTICATE,
+    },
     request::Parts,
 };
 
@@ -21,6 +24,7 @@ use super::{
     retry_after::RetryAfter,
 };
 use crate::{
+    access::{Denied, NoAddress, NotValid},
     http::{Problem, REQUEST_ID, RequestId},
     limiter::{Busy, Refused},
 };
@@ -35,6 +39,23 @@ const BLOCKED_BY: HeaderName = HeaderName::from_static("spillway-blocked-by");
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("Retry-After, Spillway-Blocked-By, request-id, client-request-id");
 
+/// Why it is not known who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unauthorized {
+    /// Neither a token nor a network.
+    #[error(
+        "send a Spillway token in the header Spillway-Token; `spillway token create --scope gateway` \
+         makes one"
+    )]
+    Nobody,
+    /// From a network perhaps, but that cannot be known.
+    #[error("send a Spillway token in the header Spillway-Token: {0}")]
+    Address(#[from] NoAddress),
+    /// The token lets nobody in.
+    #[error("Spillway-Token: {0}")]
+    Token(NotValid),
+}
+
 /// Why a call was not relayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -46,7 +67,22 @@ pub enum Refusal {
     Headers(#[from] HeaderError),
     /// Nobody can be charged.
     #[error(transparent)]
-    Identity(#[from] IdentityError),
+    Identity(IdentityError),
+    /// It is not known who calls; told in this dialect.
+    #[error("{0}")]
+    Unauthorized(Unauthorized, Dialect),
+    /// Who calls may not do this.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// Whether a token is valid cannot be known.
+    #[error("the tokens cannot be read from the database now")]
+    Tokens,
+    /// A token of Spillway's own where the upstream would get it.
+    #[error(
+        "Authorization is the upstream's, and holds a Spillway token: send that in Spillway-Token, and \
+         revoke it if it was sent elsewhere"
+    )]
+    Misplaced,
     /// The first segment names no upstream.
     #[error("no such upstream; configured: {known}")]
     UnknownUpstream {
@@ -82,6 +118,15 @@ pub enum Refusal {
     Failed(#[from] Failure),
 }
 
+impl From<IdentityError> for Refusal {
+    fn from(error: IdentityError) -> Self {
+        match error {
+            IdentityError::Denied(denied) => Self::Denied(denied),
+            error => Self::Identity(error),
+        }
+    }
+}
+
 impl Refusal {
     /// What a limiter's refusal means for a caller who speaks `dialect`.
     pub fn by_limiter(refused: Refused, dialect: Dialect) -> Self {
@@ -108,6 +153,13 @@ impl Refusal {
             Self::Path(_) => (StatusCode::BAD_REQUEST, "bad_path"),
             Self::Headers(error) => header_kind(error),
             Self::Identity(_) => (StatusCode::BAD_REQUEST, "no_identity"),
+            Self::Unauthorized(..) => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            Self::Denied(denied) => {
+                let problem = Problem::from(denied.clone());
+                (problem.status(), problem.code())
+            }
+            Self::Tokens => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
+            Self::Misplaced => (StatusCode::BAD_REQUEST, "bad_header"),
             Self::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, "unknown_upstream"),
             Self::Batch(malformed) => (StatusCode::BAD_REQUEST, malformed.code()),
             Self::BatchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Request_BadRequest"),
@@ -135,6 +187,7 @@ impl Refusal {
             Self::Batch(_) | Self::BatchMethod | Self::BatchType | Self::BatchTooLarge => {
                 self.in_graphs_words(ids)
             }
+            Self::Unauthorized(why, dialect) => unauthorized(&why.to_string(), *dialect, ids),
             other => other.problem().into_response(),
         };
         let headers = response.headers_mut();
@@ -212,6 +265,18 @@ fn throttled(busy: &Busy, dialect: Dialect, ids: &Ids, retry_after: &RetryAfter)
     if let Ok(blocked_by) = HeaderValue::from_str(&busy.blocked_by.to_string()) {
         headers.insert(BLOCKED_BY, blocked_by);
     }
+    response
+}
+
+/// A 401 names what is asked for (RFC 9110, 11.6.1): the gateway's own header.
+fn unauthorized(why: &str, dialect: Dialect, ids: &Ids) -> Response {
+    let (media_type, body) = dialect.unauthorized(why, ids, jiff::Timestamp::now());
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Spillway-Token"));
     response
 }
 

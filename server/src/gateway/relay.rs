@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use axum::{body::Body, response::Response};
 use http::{Request, Version, header::EXPECT, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
-use spillway::Lane;
 use tokio::{
     sync::oneshot,
     time::{Instant, timeout},
@@ -15,6 +14,7 @@ use super::{
     Gateway,
     batch::Arriving,
     dialect::{Dialect, Ids},
+    entry::enter,
     exchange::Exchange,
     failure::Failure,
     held_body::read_ahead,
@@ -23,14 +23,17 @@ use super::{
     path::{self, Target},
     readmission::Readmission,
     record::{Outcome, Record},
-    refusal::Refusal,
+    refusal::{Refusal, Unauthorized},
     replay::Call,
     request_headers::{self, Asked},
     retry::Retries,
     slot::Slot,
     upstream::Upstream,
 };
-use crate::limiter::{Ask, WorkloadIndex};
+use crate::{
+    access::{Caller, NotValid},
+    limiter::{Ask, WorkloadIndex},
+};
 
 /// From when on a call counts as held: its client may have left without a sign.
 const HELD_MIN: Duration = Duration::from_millis(50);
@@ -93,17 +96,18 @@ struct Admitted<'a> {
 async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<Way<'a>, Refusal> {
     let (parts, record) = (&arrival.parts, &mut arrival.record);
     let (name, rest) = path::split(parts.uri.path());
-    let upstream = gateway
-        .upstreams
-        .get(name)
-        .ok_or_else(|| gateway.unknown())?;
-    name.clone_into(&mut record.upstream);
     let asked = request_headers::read(&parts.method, &parts.headers)?;
+    let upstream = gateway.upstreams.get(name);
+    let caller = enter(gateway, upstream, parts).await?;
+    caller.name().clone_into(&mut record.caller);
+    let upstream = upstream.ok_or_else(|| gateway.unknown())?;
+    name.clone_into(&mut record.upstream);
     let query = parts.uri.query().map(|query| upstream.query(query));
     let target = path::target(&upstream.base, rest, query.as_deref())?;
     if upstream.is_batch(&target.path) {
         return Ok(Way::Batch(Arriving {
             upstream,
+            caller,
             asked,
             target,
         }));
@@ -115,9 +119,9 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
     let slot = match upstream.limiter.workload_of(&parts.method, &target.path) {
         Some(workload) => {
             dialect = upstream.workload(workload).1;
-            let ask = ask(upstream, workload, &asked, parts, &target.path)?;
+            let ask = ask(upstream, workload, &caller, &asked, parts, &target.path)?;
             limited = Some((upstream.limiter.clone(), ask.clone()));
-            acquire(upstream, ask, hold, record).await?
+            acquire(upstream, &caller, ask, hold, record).await?
         }
         None => gateway.unlimited()?,
     };
@@ -146,21 +150,22 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
 fn ask(
     upstream: &Upstream,
     workload: WorkloadIndex,
+    caller: &Caller,
     asked: &Asked,
     parts: &Parts,
     path: &str,
 ) -> Result<Ask, Refusal> {
-    let identity = upstream.identity(workload, asked, &parts.headers, path)?;
+    let identity = upstream.identity(workload, caller, asked, &parts.headers, path)?;
     let query = parts.uri.query().unwrap_or_default();
-    let weight = asked
-        .weight
-        .unwrap_or_else(|| upstream.weight(workload, &parts.method, path, query));
+    // Nobody makes a call cheaper than it is.
+    let weight = upstream.weight(workload, &parts.method, path, query);
+    let weight = weight.max(asked.weight.unwrap_or_default());
     Ok(Ask {
         workload,
         app: identity.app,
         tenant: identity.tenant,
         user: identity.user,
-        lane: asked.lane.unwrap_or(Lane::Foreground),
+        lane: asked.lane.unwrap_or_else(|| caller.lane()),
         weight,
     })
 }
@@ -168,6 +173,7 @@ fn ask(
 /// Waits for a permit. A caller who leaves drops this future, and the limiter forgets it.
 async fn acquire(
     upstream: &Upstream,
+    caller: &Caller,
     ask: Ask,
     hold: Duration,
     record: &mut Record,
@@ -177,9 +183,19 @@ async fn acquire(
     record.user.clone_from(&ask.user);
     record.lane = Some(ask.lane);
     let permit = upstream.limiter.acquire(ask, hold).await;
-    permit
+    let slot = permit
         .map(Slot::limited)
-        .map_err(|refused| Refusal::by_limiter(refused, dialect))
+        .map_err(|refused| Refusal::by_limiter(refused, dialect))?;
+    // Its token may have been revoked while it waited: then the slot goes back untouched.
+    still_valid(caller, dialect).map(|()| slot)
+}
+
+fn still_valid(caller: &Caller, dialect: Dialect) -> Result<(), Refusal> {
+    if caller.is_valid(jiff::Timestamp::now()) {
+        return Ok(());
+    }
+    let why = Unauthorized::Token(NotValid::Unknown);
+    Err(Refusal::Unauthorized(why, dialect))
 }
 
 impl Admitted<'_> {

@@ -19,7 +19,8 @@ use super::{
     request_headers::Asked,
 };
 use crate::{
-    config::{self, Claims, WebAddress},
+    access::Caller,
+    config::{self, Claims, ClientNetwork, WebAddress},
     limiter::{Limiter, WorkloadIndex},
 };
 
@@ -41,6 +42,8 @@ pub(super) struct Upstream {
     pub(super) limiter: Limiter,
     /// How calls get there.
     pub(super) connections: Arc<Connections>,
+    /// Whose callers need no token, the narrowest network first.
+    pub(super) clients: Vec<Arc<ClientNetwork>>,
     /// Everything that has limits, and its clients' dialect.
     limited: Vec<(config::Workload, Dialect)>,
     /// Whether links are rewritten.
@@ -62,6 +65,7 @@ impl Upstream {
         Ok(Self {
             connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),
             limited: config.limited().map(told).collect(),
+            clients: config.clients,
             base: config.base_url,
             identities: Reader {
                 app: config.app,
@@ -94,6 +98,15 @@ impl Upstream {
             .map_or(Cow::Borrowed(query), |links| links.query(query))
     }
 
+    /// The dialect of clients whose call belongs to no workload, or not to one yet.
+    pub(super) fn dialect(&self) -> Dialect {
+        let mut told = self.limited.iter().map(|(_, dialect)| *dialect);
+        match told.find(|dialect| *dialect != Dialect::Generic) {
+            Some(Dialect::OneNote) => Dialect::Graph,
+            told => told.unwrap_or(Dialect::Generic),
+        }
+    }
+
     /// A workload's name and its clients' dialect.
     pub(super) fn workload(&self, index: WorkloadIndex) -> (&str, Dialect) {
         self.limited
@@ -108,19 +121,22 @@ impl Upstream {
     pub(super) fn identity(
         &self,
         index: WorkloadIndex,
+        caller: &Caller,
         asked: &Asked,
         headers: &HeaderMap,
         path: &str,
     ) -> Result<Identity, IdentityError> {
         let workload = self.limited.get(index);
         let global = workload.is_some_and(|(it, _)| matches!(it.claims, Claims::Global));
-        match self.identities.identity(asked, headers, path) {
-            Err(IdentityError::Nobody(_)) if global => self.identities.of_app(asked, headers),
+        match self.identities.identity(caller, asked, headers, path) {
+            Err(IdentityError::Nobody(_)) if global => {
+                self.identities.of_app(caller, asked, headers)
+            }
             identity => identity,
         }
     }
 
-    /// What a call costs that belongs to this workload and says nothing itself, at least 1.
+    /// What a call costs by its workload's rules, at least 1.
     pub(super) fn weight(
         &self,
         index: WorkloadIndex,

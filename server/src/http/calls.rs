@@ -1,6 +1,6 @@
 //! The calls of one connection.
 
-use std::{convert::Infallible, pin::Pin, sync::Arc};
+use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc};
 
 use axum::{Router, body::Body, response::IntoResponse as _};
 use http::{Request, Response, StatusCode};
@@ -27,10 +27,16 @@ pub(super) struct Calls {
     places: Arc<Semaphore>,
 }
 
+/// Who is at the other end of a call's connection; every call has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
 /// The calls of one connection, as hyper makes them.
 pub(super) struct ConnectionCalls {
     pub(super) calls: Calls,
     pub(super) activity: Arc<Activity>,
+    /// Where its client is; `None`: it has gone already.
+    pub(super) peer: Option<Peer>,
 }
 
 impl Calls {
@@ -75,8 +81,12 @@ impl Service<Request<Incoming>> for ConnectionCalls {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let (calls, activity) = (self.calls.clone(), Arc::clone(&self.activity));
         let wait = activity.wait();
+        let mut request = request.map(upload);
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
         Box::pin(async move {
-            let answer = calls.answer(request.map(upload), &activity).await;
+            let answer = calls.answer(request, &activity).await;
             drop(wait);
             Ok(answer)
         })

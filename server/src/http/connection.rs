@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     Shutdown, Tls,
     activity::Activity,
-    calls::{Calls, ConnectionCalls},
+    calls::{Calls, ConnectionCalls, Peer},
 };
 
 /// How much of a call's head is taken, in bytes: the address line, all headers.
@@ -87,21 +87,22 @@ pub(super) struct Terms {
 
 /// Serves one client until it leaves, stalls, or the shutdown begins and its calls are done.
 pub(super) async fn serve(stream: TcpStream, terms: Terms) {
+    let peer = stream.peer_addr().ok().map(Peer);
     let Some(tls) = &terms.tls else {
-        return speak(stream, terms).await;
+        return speak(stream, peer, terms).await;
     };
     let stream = tokio::select! {
         done = timeout(terms.patience.handshake, tls.accept(stream)) => done,
         () = terms.shutdown.begun() => return,
     };
     match stream {
-        Ok(Ok(stream)) => speak(stream, terms).await,
+        Ok(Ok(stream)) => speak(stream, peer, terms).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
 }
 
-async fn speak<S>(stream: S, terms: Terms)
+async fn speak<S>(stream: S, peer: Option<Peer>, terms: Terms)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -115,6 +116,7 @@ where
     let service = ConnectionCalls {
         calls,
         activity: Arc::clone(&activity),
+        peer,
     };
     let builder = protocols(patience);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));

@@ -6,21 +6,19 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 
 use super::Problem;
+use crate::access::marks_a_proxy;
 
 /// Lets a request pass that no proxy has marked.
 pub(super) async fn refuse(request: Request, next: Next) -> Response {
-    if !request.headers().keys().any(marks_a_proxy) {
+    let mut names = request.headers().keys();
+    if !names.any(|name| marks_a_proxy(name.as_str())) {
         return next.run(request).await;
     }
     let title = "Forwarded requests are refused while Spillway is open";
     Problem::new(StatusCode::FORBIDDEN, "forwarded", title)
         .detail("Without sign-in, whoever reaches a proxy in front would reach everything.")
         .into_response()
-}
-
-fn marks_a_proxy(name: &HeaderName) -> bool {
-    name.as_str() == "forwarded" || name.as_str().starts_with("x-forwarded-")
 }

@@ -2,7 +2,8 @@
 //!
 //! Every route of both listeners is behind [`guarded`]: the log of requests outside, then
 //! what is no request at all, then the Host allow-list, then, while open, the refusal of
-//! forwarded requests.
+//! forwarded requests. The dashboard's are also [`ruled`]: each route says who may ask. The
+//! gateway asks by itself who calls.
 
 mod access_log;
 mod activity;
@@ -17,6 +18,7 @@ mod listener;
 mod places;
 mod problem;
 mod request_id;
+mod rules;
 mod shutdown;
 mod tls;
 mod upload;
@@ -25,6 +27,9 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 
+use crate::access::Access;
+
+pub use calls::Peer;
 pub use credit::{Credit, TooSlow};
 pub use health::Health;
 pub use hosts::AllowedHosts;
@@ -41,6 +46,11 @@ pub struct Guard {
     pub hosts: AllowedHosts,
     /// Without sign-in: then nothing that came through a proxy is answered.
     pub open: bool,
+}
+
+/// `router` behind the rules of its routes: handlers get a [`Caller`](crate::access::Caller).
+pub fn ruled(router: Router, access: Access) -> Router {
+    router.layer(middleware::from_fn_with_state(access, rules::check))
 }
 
 /// `router` behind `guard`, its requests logged under `listener`'s name.

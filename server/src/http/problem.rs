@@ -97,6 +97,11 @@ impl Problem {
         self.status
     }
 
+    /// What programs know it by.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// As it is written.
     pub fn to_json(&self) -> Value {
         let mut members = self.more.clone();

@@ -47,10 +47,10 @@ impl Owner {
         &self.0
     }
 
-    /// The owner of this name.
-    #[cfg(test)]
-    pub(super) fn named(name: &str) -> Self {
-        Self(Cow::Owned(name.to_owned()))
+    /// The token of this id.
+    #[must_use]
+    pub fn token(id: &str) -> Self {
+        Self(Cow::Owned(format!("token:{id}")))
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
             assert!(knows(&mut outside, 17 * MINUTE - 1, id));
             assert!(
                 outside
-                    .find(Instant(0), &Owner::named("another"), id)
+                    .find(Instant(0), &Owner::token("another"), id)
                     .is_none()
             );
         }

@@ -20,9 +20,11 @@ use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use spillway_server::{
+    access::{Rights, Role, Scope, TokenHash, TokenSecret},
     config::Config,
     http::Shutdown,
     serve::{self, Options, Ready},
+    store::{Store, StoredToken},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -77,12 +79,39 @@ impl TestApp {
 
     async fn run(dir: tempfile::TempDir, server: &str, upstreams: &str, time_scale: u32) -> Self {
         let text = with_server(&config_text(dir.path(), upstreams), server);
-        let config = Config::parse(&text).unwrap();
         let options = Options {
             open: true,
             time_scale,
             ..Options::default()
         };
+        Self::run_as(dir, &text, options).await
+    }
+
+    /// Starts it as it is meant to run: it lets in who brings a token ([`TestApp::token`]).
+    pub async fn closed(upstreams: &str) -> Self {
+        Self::closed_with("", upstreams).await
+    }
+
+    /// The same with more keys in its `[server]` section.
+    pub async fn closed_with(server: &str, upstreams: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let text = with_server(&config_text(dir.path(), upstreams), server);
+        Self::run_as(dir, &text, Options::default()).await
+    }
+
+    /// The same with limits and permits that run so many times faster than the clock.
+    pub async fn closed_scaled(upstreams: &str, time_scale: u32) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let text = config_text(dir.path(), upstreams);
+        let options = Options {
+            time_scale,
+            ..Options::default()
+        };
+        Self::run_as(dir, &text, options).await
+    }
+
+    async fn run_as(dir: tempfile::TempDir, text: &str, options: Options) -> Self {
+        let config = Config::parse(text).unwrap();
         let shutdown = Shutdown::new();
         let (tell, told) = oneshot::channel::<Ready>();
         let task = tokio::spawn(serve::run(config, options, shutdown.clone(), |ready| {
@@ -98,6 +127,48 @@ impl TestApp {
             task,
             dir,
         }
+    }
+
+    /// Makes a token beside the running server, as the command line does.
+    pub async fn token(&self, rights: Rights) -> String {
+        self.token_until(rights, None).await
+    }
+
+    /// The same, with an end.
+    pub async fn token_until(&self, rights: Rights, expires_at: Option<jiff::Timestamp>) -> String {
+        rights.check().unwrap();
+        let secret = TokenSecret::random();
+        let id = format!("{:016x}", rand::random::<u64>());
+        let token = StoredToken {
+            name: id.clone(),
+            id,
+            secret_sha256: secret.hash().to_vec(),
+            rights: serde_json::to_string(&rights).unwrap(),
+            created_at_ms: 0,
+            expires_at_ms: expires_at.map(jiff::Timestamp::as_millisecond),
+            last_used_at_ms: None,
+        };
+        let store = self.store().await;
+        store.add_token(&token, 100).await.unwrap();
+        store.close().await;
+        secret.reveal()
+    }
+
+    /// Revokes a token beside the running server, as the command line does.
+    pub async fn revoke(&self, token: &str) {
+        let hash = TokenHash::of(token.as_bytes()).unwrap().to_vec();
+        let store = self.store().await;
+        let tokens = store.tokens().await.unwrap();
+        let token = tokens.iter().find(|token| token.secret_sha256 == hash);
+        let revoked = store.revoke_token(&token.unwrap().id, 0).await.unwrap();
+        assert!(revoked.is_some());
+        store.close().await;
+    }
+
+    /// The database, on connections of their own.
+    pub async fn store(&self) -> Store {
+        let url = format!("sqlite://{}/spillway.db", self.dir.path().display());
+        Store::open(&url).await.unwrap()
     }
 
     /// `GET` from the dashboard's listener.
@@ -136,6 +207,19 @@ impl Reply {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Rights without bindings.
+pub fn rights(role: Role, scopes: &[Scope]) -> Rights {
+    Rights {
+        role,
+        scopes: scopes.iter().copied().collect(),
+        upstreams: [].into(),
+        apps: [].into(),
+        sites: [].into(),
+        lane: None,
+        act_for_users: false,
     }
 }
 

@@ -24,7 +24,7 @@ pub fn spillway() -> Command {
     command
 }
 
-/// `spillway serve --open`, running.
+/// `spillway serve`, running.
 pub struct Process {
     child: Child,
     log: JoinHandle<String>,
@@ -36,23 +36,25 @@ pub struct Process {
 impl Process {
     /// Starts it with `config` as its file, in `dir`, and waits until it is ready.
     pub fn serve(dir: &Path, config: &str) -> Self {
-        Self::serve_logging(dir, config, "debug")
+        Self::start(dir, config, &["serve", "--open", "--log", "debug"])
+    }
+
+    /// The same without `--open`.
+    pub fn serve_closed(dir: &Path, config: &str) -> Self {
+        Self::start(dir, config, &["serve", "--log", "debug"])
     }
 
     /// The same with a log of less, which must have the line that says where it is.
     pub fn serve_logging(dir: &Path, config: &str, filter: &str) -> Self {
+        Self::start(dir, config, &["serve", "--open", "--log", filter])
+    }
+
+    fn start(dir: &Path, config: &str, command: &[&str]) -> Self {
         let file = dir.join("spillway.toml");
         std::fs::write(&file, config).unwrap();
         let mut child = spillway()
-            .args([
-                "serve",
-                "--open",
-                "--log",
-                filter,
-                "--log-format",
-                "json",
-                "--config",
-            ])
+            .args(command)
+            .args(["--log-format", "json", "--config"])
             .arg(&file)
             .current_dir(dir)
             .stderr(Stdio::piped())

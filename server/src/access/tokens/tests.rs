@@ -7,6 +7,15 @@ fn at(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap()
 }
 
+/// A valid token with these rights.
+pub(crate) fn token(rights: Rights) -> Arc<Token> {
+    let stored = StoredToken {
+        rights: serde_json::to_string(&rights).unwrap(),
+        ..stored(&TokenSecret::random(), "t", None)
+    };
+    Arc::new(Token::read(stored).unwrap().1)
+}
+
 fn stored(secret: &TokenSecret, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
     let rights = Rights {
         role: Role::Member,

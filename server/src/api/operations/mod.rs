@@ -8,7 +8,7 @@ mod asked;
 use std::time::Duration;
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{DefaultBodyLimit, Path, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
@@ -25,6 +25,7 @@ use super::{
     named,
 };
 use crate::{
+    access::Caller,
     http::Problem,
     limiter::{Limiter, NotDone, Pause},
 };
@@ -46,6 +47,7 @@ const PAUSED: Lasting = Lasting {
 type Workload = Result<Path<(String, String)>, PathRejection>;
 type Upstream = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Problem>;
+type Who = Extension<Caller>;
 
 /// A pause that is in force.
 #[derive(ToSchema)]
@@ -96,8 +98,13 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         (status = 503, description = "`storage`: it cannot be written down"),
     )
 )]
-async fn open(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
-    force(&api, workload, &wish, true)
+async fn open(
+    State(api): State<Api>,
+    Extension(caller): Who,
+    workload: Workload,
+    Body(wish): Body<Wish>,
+) -> Answer {
+    force(&api, &caller, workload, &wish, true)
 }
 
 /// Let the calls of a budget through, whatever the upstream says
@@ -123,12 +130,17 @@ async fn open(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>
         (status = 503, description = "`storage`: it cannot be written down"),
     )
 )]
-async fn close(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
-    force(&api, workload, &wish, false)
+async fn close(
+    State(api): State<Api>,
+    Extension(caller): Who,
+    workload: Workload,
+    Body(wish): Body<Wish>,
+) -> Answer {
+    force(&api, &caller, workload, &wish, false)
 }
 
-fn force(api: &Api, workload: Workload, wish: &Wish, open: bool) -> Answer {
-    let (limiter, key) = budget(api, workload, wish)?;
+fn force(api: &Api, caller: &Caller, workload: Workload, wish: &Wish, open: bool) -> Answer {
+    let (limiter, key) = budget(api, caller, workload, wish)?;
     let lasts = wish.lasts(api.limiters.clock().wall_now(), FORCED)?;
     let reason = wish.reason()?;
     let breaker = limiter.force_breaker(&key, open, lasts).map_err(not_done)?;
@@ -164,8 +176,13 @@ fn force(api: &Api, workload: Workload, wish: &Wish, open: bool) -> Answer {
         (status = 503, description = "`storage`: it cannot be written down"),
     )
 )]
-async fn reset(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish>) -> Answer {
-    let (limiter, key) = budget(&api, workload, &wish)?;
+async fn reset(
+    State(api): State<Api>,
+    Extension(caller): Who,
+    workload: Workload,
+    Body(wish): Body<Wish>,
+) -> Answer {
+    let (limiter, key) = budget(&api, &caller, workload, &wish)?;
     wish.is_for_now()?;
     let reason = wish.reason()?;
     let breaker = limiter.reset_breaker(&key).map_err(not_done)?;
@@ -195,8 +212,13 @@ async fn reset(State(api): State<Api>, workload: Workload, Body(wish): Body<Wish
         (status = 503, description = "`storage`: it cannot be written down"),
     )
 )]
-async fn pause(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wish>) -> Answer {
-    let (limiter, whose) = lane(&api, upstream, &wish)?;
+async fn pause(
+    State(api): State<Api>,
+    Extension(caller): Who,
+    upstream: Upstream,
+    Body(wish): Body<Wish>,
+) -> Answer {
+    let (limiter, whose) = lane(&api, &caller, upstream, &wish)?;
     let lasts = wish.lasts(api.limiters.clock().wall_now(), PAUSED)?;
     let reason = wish.reason()?;
     let pause = limiter.pause(whose, lasts).map_err(not_done)?;
@@ -228,8 +250,13 @@ async fn pause(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wish
         (status = 503, description = "`storage`: it cannot be written down"),
     )
 )]
-async fn resume(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wish>) -> Answer {
-    let (limiter, whose) = lane(&api, upstream, &wish)?;
+async fn resume(
+    State(api): State<Api>,
+    Extension(caller): Who,
+    upstream: Upstream,
+    Body(wish): Body<Wish>,
+) -> Answer {
+    let (limiter, whose) = lane(&api, &caller, upstream, &wish)?;
     wish.is_for_now()?;
     let reason = wish.reason()?;
     if !limiter.resume(&whose).map_err(not_done)? {
@@ -247,10 +274,12 @@ async fn resume(State(api): State<Api>, upstream: Upstream, Body(wish): Body<Wis
 
 fn budget<'a>(
     api: &'a Api,
+    caller: &Caller,
     workload: Workload,
     wish: &Wish,
 ) -> Result<(&'a Limiter, Key), Problem> {
     let Path((upstream, workload)) = workload.map_err(|_| Problem::not_found())?;
+    caller.may_use(&upstream)?;
     let limiter = named::upstream(api.limiters.all(), &upstream)?;
     let names: Vec<_> = limiter.limited().collect();
     let index = names.iter().position(|name| *name == workload);
@@ -262,17 +291,31 @@ fn budget<'a>(
         )
         .detail(format!("the workloads are: {}", names.join(", ")))
     })?;
-    Ok((limiter, wish.budget(limiter, index)?))
+    let key = wish.budget(limiter, index)?;
+    caller.may_steer(Some(&key.app))?;
+    Ok((limiter, key))
 }
 
 fn lane<'a>(
     api: &'a Api,
+    caller: &Caller,
     upstream: Upstream,
     wish: &Wish,
 ) -> Result<(&'a Limiter, Whose), Problem> {
     let Path(upstream) = upstream.map_err(|_| Problem::not_found())?;
+    caller.may_use(&upstream)?;
     let limiter = named::upstream(api.limiters.all(), &upstream)?;
-    Ok((limiter, wish.whose(limiter)?))
+    let whose = wish.whose(limiter)?;
+    caller.may_steer(app_of(&whose))?;
+    Ok((limiter, whose))
+}
+
+/// Whose app's calls are meant; none: all apps'.
+fn app_of(whose: &Whose) -> Option<&str> {
+    match whose {
+        Whose::Upstream => None,
+        Whose::App { app } | Whose::Tenant { app, .. } | Whose::User { app, .. } => Some(app),
+    }
 }
 
 fn in_force(body: impl IntoResponse) -> Response {

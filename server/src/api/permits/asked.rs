@@ -17,6 +17,7 @@ use utoipa::{
 use super::super::json::{object, parse};
 use super::super::named::{bad_field, key, plain, upstream};
 use crate::{
+    access::Caller,
     http::Problem,
     limiter::{Ask, Limiter, WorkloadIndex},
 };
@@ -132,15 +133,21 @@ fn too_many(items: usize) -> Problem {
 
 impl Wanted {
     /// Whom to ask, for what, and how long it may take, wall time.
-    pub(super) fn check(self, limiters: &[Limiter]) -> Result<(&Limiter, Ask, Duration), Problem> {
+    pub(super) fn check<'a>(
+        self,
+        limiters: &'a [Limiter],
+        caller: &Caller,
+    ) -> Result<(&'a Limiter, Ask, Duration), Problem> {
+        caller.may_use(&self.upstream)?;
         let limiter = upstream(limiters, &self.upstream)?;
+        let app = caller.app(self.app.as_deref(), "", limiter.app())?;
         let hold = limiter.hold_max().min(Duration::from_millis(self.wait_ms));
         let ask = Ask {
             workload: workload(limiter, self.workload.as_deref())?,
-            app: key("app", self.app.unwrap_or_else(|| limiter.app().to_owned()))?,
+            app: key("app", app)?,
             tenant: plain("tenant", self.tenant)?,
             user: key("user", self.user)?,
-            lane: self.lane.unwrap_or(Lane::Foreground),
+            lane: self.lane.unwrap_or_else(|| caller.lane()),
             weight: weight(self.weight)?,
         };
         Ok((limiter, ask, hold))

@@ -11,7 +11,7 @@ mod repeated;
 mod take;
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{DefaultBodyLimit, Path, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
@@ -23,6 +23,7 @@ use super::{
     json::{BODY_BYTES_MAX, Body, Text},
 };
 use crate::{
+    access::Caller,
     http::Problem,
     limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
 };
@@ -135,22 +136,24 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 )]
 async fn take(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Text(text): Text,
 ) -> Result<Response, Problem> {
     let wants = Wants::read(&text)?;
     let key = repeated::key(&headers)?;
     let (many, items) = (wants.many, wants.items.len());
-    let work = take::all(api.clone(), owner(), wants);
+    let owner = owner(&caller);
+    let work = take::all(api.clone(), caller, owner.clone(), wants);
     let (outcomes, again) = match key {
         Some(key) => {
-            let request = repeated::Request::new(&owner(), key, &text, items);
+            let request = repeated::Request::new(&owner, key, &text, items);
             api.repeated.once(&request, work).await?
         }
         None => (work.await, false),
     };
     let answer = answers::Answer {
-        owner: owner(),
+        owner,
         outcomes: &outcomes,
         aged: many || again,
     };
@@ -181,12 +184,13 @@ async fn take(
 )]
 async fn complete(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     id: Named,
     Body(completed): Body<Completed>,
 ) -> Result<StatusCode, Problem> {
     let signal = completed.signal(jiff::Timestamp::now())?;
     let held = held(&api, id, |limiter, id| {
-        limiter.complete(&owner(), id, &signal).ok()
+        limiter.complete(&owner(&caller), id, &signal).ok()
     });
     held.map(|()| StatusCode::NO_CONTENT)
 }
@@ -208,11 +212,17 @@ async fn complete(
         (status = 410, description = "`ended`: it was ended, or has expired"),
     )
 )]
-async fn renew(State(api): State<Api>, id: Named) -> Result<Response, Problem> {
-    let renewed = held(&api, id, |limiter, id| match limiter.renew(&owner(), id) {
-        Err(NotExtended::Unknown(UnknownPermit)) => None,
-        Err(NotExtended::NotRenewed(not)) => Some(Err(not)),
-        Ok(ttl) => Some(Ok(ttl)),
+async fn renew(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    id: Named,
+) -> Result<Response, Problem> {
+    let renewed = held(&api, id, |limiter, id| {
+        match limiter.renew(&owner(&caller), id) {
+            Err(NotExtended::Unknown(UnknownPermit)) => None,
+            Err(NotExtended::NotRenewed(not)) => Some(Err(not)),
+            Ok(ttl) => Some(Ok(ttl)),
+        }
     })?;
     let ttl = renewed.map_err(answers::not_renewed)?;
     let ttl_ms = answers::whole_ms(ttl);
@@ -234,14 +244,24 @@ async fn renew(State(api): State<Api>, id: Named) -> Result<Response, Problem> {
         (status = 404, description = "`unknown_permit`"),
     )
 )]
-async fn give_back(State(api): State<Api>, id: Named) -> Result<StatusCode, Problem> {
-    let held = held(&api, id, |limiter, id| limiter.give_back(&owner(), id).ok());
+async fn give_back(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    id: Named,
+) -> Result<StatusCode, Problem> {
+    let held = held(&api, id, |limiter, id| {
+        limiter.give_back(&owner(&caller), id).ok()
+    });
     held.map(|()| StatusCode::NO_CONTENT)
 }
 
-/// Without sign-in everybody is the same caller.
-const fn owner() -> Owner {
-    Owner::OPEN
+/// Whose the permits are: the token's, restarts included. Where the server is open, everybody
+/// is the same caller.
+fn owner(caller: &Caller) -> Owner {
+    match caller {
+        Caller::Token(token) => Owner::token(&token.id),
+        Caller::Anyone | Caller::Network(_) => Owner::OPEN,
+    }
 }
 
 /// Does something to the permit of this name, wherever its owner holds it.

@@ -8,6 +8,7 @@ use super::super::Api;
 use super::answers;
 use super::asked::{Wanted, Wants};
 use crate::{
+    access::Caller,
     http::Problem,
     limiter::{Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
 };
@@ -39,7 +40,7 @@ pub(super) enum Outcome {
 
 /// Waits until each call is decided, asked for in their order. Dropped before, it leaves no
 /// trace of any.
-pub(super) async fn all(api: Api, owner: Owner, wants: Wants) -> Arc<[Outcome]> {
+pub(super) async fn all(api: Api, caller: Caller, owner: Owner, wants: Wants) -> Arc<[Outcome]> {
     let wait_max = if wants.many {
         LIST_WAIT_MAX
     } else {
@@ -48,18 +49,19 @@ pub(super) async fn all(api: Api, owner: Owner, wants: Wants) -> Arc<[Outcome]> 
     let asks = wants
         .items
         .into_iter()
-        .map(|wanted| one(&api, &owner, wanted, wait_max));
+        .map(|wanted| one(&api, &caller, &owner, wanted, wait_max));
     let decided = join_all(asks).await;
     decided.into_iter().map(Unclaimed::claim).collect()
 }
 
 async fn one(
     api: &Api,
+    caller: &Caller,
     owner: &Owner,
     wanted: Result<Wanted, Problem>,
     wait_max: Duration,
 ) -> Unclaimed {
-    let outcome = match wanted.and_then(|wanted| wanted.check(api.limiters.all())) {
+    let outcome = match wanted.and_then(|wanted| wanted.check(api.limiters.all(), caller)) {
         Err(problem) => Outcome::Not(problem),
         Ok((limiter, ask, hold)) => {
             let hold = hold.min(wait_max);

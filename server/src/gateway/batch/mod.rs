@@ -38,7 +38,6 @@ use http::{
     request::Parts,
 };
 use http_body_util::BodyExt as _;
-use spillway::Lane;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout},
@@ -56,7 +55,7 @@ use super::{
     retry::Retries,
     upstream::Upstream,
 };
-use crate::limiter::Ask;
+use crate::{access::Caller, limiter::Ask};
 pub use malformed::Malformed;
 use memory::{Memory, Reserved};
 use own::Own;
@@ -94,6 +93,7 @@ impl Default for Batches {
 /// A batch whose body has not been read.
 pub(super) struct Arriving<'a> {
     pub(super) upstream: &'a Upstream,
+    pub(super) caller: Caller,
     pub(super) asked: Asked,
     pub(super) target: Target,
 }
@@ -169,14 +169,20 @@ impl Arriving<'_> {
         let Some(workload) = upstream.limiter.workload_of(&part.method, &part.path) else {
             return Ok(None);
         };
-        let identity = upstream.identity(workload, &self.asked, &parts.headers, &part.path)?;
+        let identity = upstream.identity(
+            workload,
+            &self.caller,
+            &self.asked,
+            &parts.headers,
+            &part.path,
+        )?;
         let weight = upstream.weight(workload, &part.method, &part.path, &part.query);
         Ok(Some(Ask {
             workload,
             app: identity.app,
             tenant: identity.tenant,
             user: identity.user,
-            lane: self.asked.lane.unwrap_or(Lane::Foreground),
+            lane: self.asked.lane.unwrap_or_else(|| self.caller.lane()),
             // Said of the batch, it is the least that each part weighs.
             weight: self.asked.weight.map_or(weight, |asked| asked.max(weight)),
         }))

@@ -170,7 +170,7 @@ async fn others_permits_do_not_exist() {
     let place = Place::new().await;
     let limiters = place.open(Recovery::AssumeFull).await;
     let (limiter, it) = (&limiters.all()[0], take(&limiters).await);
-    let other = Owner::named("other");
+    let other = Owner::token("other");
     assert_eq!(
         limiter.complete(&other, it.id, &answer(429)),
         Err(UnknownPermit)

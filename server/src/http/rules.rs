@@ -1,0 +1,226 @@
+//! What each route of the dashboard's listener asks of who asks: one table.
+//!
+//! A route without a rule is refused, open or not, so that none can be forgotten. What a
+//! handler still has to look at is in the [`Caller`] that it gets: which upstreams and apps
+//! it may use.
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use jiff::Timestamp;
+
+use super::Problem;
+use crate::access::{Access, Caller, Denied, NotValid, Role, Scope, Tokens};
+
+/// What a route asks of who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Nothing.
+    Free,
+    /// A person who has signed in.
+    Page,
+    /// A token with this scope.
+    Token(Scope),
+    /// A token with the scope `write`, and at least this role.
+    Change(Role),
+}
+
+const RULES: &[(&str, Rule)] = &[
+    ("/healthz", Rule::Free),
+    ("/readyz", Rule::Free),
+    // There is nothing there.
+    ("/api", Rule::Free),
+    ("/api/{*rest}", Rule::Free),
+    // It describes the program, not what it does.
+    ("/api/openapi.json", Rule::Free),
+    ("/metrics", Rule::Token(Scope::Metrics)),
+    ("/api/v1/state", Rule::Token(Scope::Read)),
+    ("/api/v1/live", Rule::Token(Scope::Read)),
+    (
+        "/api/v1/users/{upstream}/{workload}",
+        Rule::Token(Scope::Read),
+    ),
+    ("/api/v1/permits", Rule::Token(Scope::Permits)),
+    ("/api/v1/permits/{id}", Rule::Token(Scope::Permits)),
+    ("/api/v1/permits/{id}/complete", Rule::Token(Scope::Permits)),
+    ("/api/v1/permits/{id}/renew", Rule::Token(Scope::Permits)),
+    (
+        "/api/v1/breakers/{upstream}/{workload}/open",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/breakers/{upstream}/{workload}/close",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/breakers/{upstream}/{workload}/reset",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/lanes/{upstream}/background/pause",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/lanes/{upstream}/background/resume",
+        Rule::Change(Role::Operator),
+    ),
+    ("/", Rule::Page),
+    ("/users/{upstream}/{workload}", Rule::Page),
+];
+
+/// Lets a request pass that its route's rule allows, with its [`Caller`].
+pub(super) async fn check(
+    State(access): State<Access>,
+    matched: Option<MatchedPath>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    // Whatever no route matches is looked for among the dashboard's files.
+    let rule = matched
+        .as_ref()
+        .map_or(Some(Rule::Page), |path| of(path.as_str()));
+    let Some(rule) = rule else {
+        let title = "No rule says who may ask for this";
+        return Problem::new(StatusCode::FORBIDDEN, "no_rule", title).into_response();
+    };
+    match caller(&access, rule, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(refused) => refused,
+    }
+}
+
+/// The rule of a route as it was made; none: it has none.
+fn of(route: &str) -> Option<Rule> {
+    let mut rules = RULES.iter();
+    rules
+        .find(|(path, _)| *path == route)
+        .map(|(_, rule)| *rule)
+}
+
+async fn caller(access: &Access, rule: Rule, headers: &HeaderMap) -> Result<Caller, Response> {
+    let tokens = match (access, rule) {
+        (Access::Open, _) | (_, Rule::Free) => return Ok(Caller::Anyone),
+        (Access::Closed(_), Rule::Page) => return Err(no_sign_in().into_response()),
+        (Access::Closed(tokens), _) => tokens,
+    };
+    let caller = holder(tokens, headers).await.map_err(unauthorized)?;
+    allowed(&caller, rule).map_err(|denied| Problem::from(denied).into_response())?;
+    Ok(caller)
+}
+
+fn allowed(caller: &Caller, rule: Rule) -> Result<(), Denied> {
+    match rule {
+        Rule::Token(scope) => caller.is_for(scope),
+        Rule::Change(role) => {
+            caller.is_for(Scope::Write)?;
+            caller.is_at_least(role)
+        }
+        Rule::Free | Rule::Page => Ok(()),
+    }
+}
+
+/// The holder of the only token in `Authorization`.
+async fn holder(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (first, second) = (values.next(), values.next());
+    if second.is_some() {
+        let title = "Send one Authorization header, not several";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_header", title));
+    }
+    let token = first.and_then(bearer).ok_or_else(|| {
+        unknown("send a token made by `spillway token create` as Authorization: Bearer spw_…")
+    })?;
+    match tokens.find(token, Timestamp::now()).await {
+        Ok(token) => Ok(Caller::Token(token)),
+        Err(NotValid::Unreadable) => {
+            let title = "Nobody can be let in now";
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "storage", title);
+            Err(problem.detail(NotValid::Unreadable.to_string()))
+        }
+        Err(not) => Err(unknown(not.to_string())),
+    }
+}
+
+fn bearer(value: &HeaderValue) -> Option<&[u8]> {
+    let whole = value.as_bytes().trim_ascii();
+    let (scheme, token) = whole.split_at_checked("bearer ".len())?;
+    let token = token.trim_ascii();
+    (scheme.eq_ignore_ascii_case(b"bearer ") && !token.is_empty()).then_some(token)
+}
+
+fn unknown(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
+    let title = "Whoever asks must bring a valid token";
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title).detail(detail)
+}
+
+/// A 401 names the scheme that is asked for (RFC 9110, 11.6.1).
+fn unauthorized(problem: Problem) -> Response {
+    let mut response = problem.into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let scheme = HeaderValue::from_static("Bearer realm=\"spillway\"");
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, scheme);
+    }
+    response
+}
+
+fn no_sign_in() -> Problem {
+    let title = "The dashboard has no sign-in yet";
+    Problem::new(StatusCode::FORBIDDEN, "sign_in", title).detail(
+        "Pages are shown by `spillway serve --open`, on loopback; programs bring a token to /api/v1.",
+    )
+}
+
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Self {
+        let code = match denied {
+            Denied::Scope(_) => "scope_missing",
+            Denied::Role { .. } => "role_missing",
+            Denied::Upstream(_) | Denied::AllUpstreams(_) => "upstream_not_allowed",
+            Denied::App { .. } | Denied::AllApps(_) => "app_not_allowed",
+            Denied::AppMissing(_) => "app_missing",
+            Denied::User => "user_not_allowed",
+        };
+        Self::new(StatusCode::FORBIDDEN, code, "The caller may not do this")
+            .detail(denied.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_some_route_s_and_there_once() {
+        for (n, (path, _)) in RULES.iter().enumerate() {
+            assert!(
+                RULES[n + 1..].iter().all(|(other, _)| other != path),
+                "{path}"
+            );
+        }
+    }
+
+    /// The routes are read from how the router prints itself, as it cannot be asked.
+    #[test]
+    fn every_route_of_the_api_has_a_rule() {
+        let (router, _) = crate::api::described().split_for_parts();
+        let printed = format!("{router:?}");
+        let routes: Vec<_> = printed
+            .split('"')
+            // The router's own, for what matches nothing.
+            .filter(|part| part.starts_with('/') && !part.contains("__private__"))
+            .collect();
+        assert!(routes.contains(&"/api/v1/state"), "{printed}");
+        assert!(routes.contains(&"/api/v1/permits/{id}/renew"), "{printed}");
+        for route in routes {
+            assert!(of(route).is_some(), "{route} has no rule");
+        }
+    }
+}
