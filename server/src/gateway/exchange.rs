@@ -32,7 +32,7 @@ use super::{
     passage::Passage,
     readmission::{Denied, Readmission, Setback},
     record::{Outcome, Record},
-    refusal::{failure_kind, upstream_id},
+    refusal::upstream_id,
     replay::Call,
     response_headers::backward,
     retry::Trouble,
@@ -241,9 +241,7 @@ impl Exchange {
 
     fn fail(mut self, failure: Failure) {
         self.end_unanswered(&failure);
-        // A status that its caller has already seen stays.
-        self.record.status.get_or_insert(failure_kind(&failure).0);
-        self.record.reason = Some(failure.chain());
+        self.record.fail(&failure);
         if let Some(caller) = self.caller.take() {
             drop(caller.send(Err(failure)));
         }

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode, request::Parts};
 use spillway::Lane;
 
-use super::refusal::client_id;
+use super::{
+    failure::Failure,
+    refusal::{client_id, failure_kind},
+};
 use crate::http::RequestId;
 
 /// How a call ended.
@@ -107,6 +110,14 @@ impl Record {
     /// Whether it ever was the upstream's.
     pub(super) fn was_admitted(&self) -> bool {
         self.admitted.is_some()
+    }
+
+    /// There is no answer of the upstream's, or not all of it. A status that its caller has
+    /// already seen stays.
+    pub(super) fn fail(&mut self, failure: &Failure) {
+        self.outcome = Outcome::Failed;
+        self.status.get_or_insert(failure_kind(failure).0);
+        self.reason = Some(failure.chain());
     }
 
     /// How long ago the call arrived.

@@ -212,7 +212,8 @@ impl Admitted<'_> {
         if let Some(links) = self.upstream.links() {
             answers = Some(Answers::to(request.headers(), links));
             let outgoing = links.outgoing(request).await;
-            request = outgoing.map_err(|error| Failure::UploadCut(error.into()))?;
+            let outgoing = outgoing.map_err(|error| Failure::UploadCut(error.into()));
+            request = outgoing.inspect_err(|failure| record.fail(failure))?;
         }
         record.admit();
         let (caller, head) = oneshot::channel();

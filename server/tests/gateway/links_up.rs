@@ -163,3 +163,25 @@ async fn long_bodies_and_those_in_chunks_stream_and_go_up_in_chunks() {
     );
     app.stop().await;
 }
+
+/// Nothing of a short body goes up before all of it is there, so that a cut one costs nothing.
+#[tokio::test]
+async fn a_short_body_that_is_cut_never_goes_up() {
+    let peer = echo().await;
+    let app = TestApp::start(&peer.onenote()).await;
+    let mut client = TcpStream::connect(app.gateway).await.unwrap();
+    let request = format!(
+        "POST /graph/v1.0/me HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 10\r\nConnection: close\r\n\r\n{{\"a\"",
+        app.gateway
+    );
+    client.write_all(request.as_bytes()).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.is_empty() || answer.contains("upload_cut"),
+        "{answer}"
+    );
+    app.stop().await;
+    assert_eq!(peer.counts().arrived, 0);
+}
