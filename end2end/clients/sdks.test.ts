@@ -80,17 +80,22 @@ describe('clients that are held', { concurrency: true }, () => {
     }
   });
 
-  test("Notion's searches, pages, reads and writes", async () => {
-    const { results, seen } = await stack.run(notion, { NOTION_TOKEN: 'ntn_importer', CHANGED: 'by JavaScript' });
-    assertComplete(results.blocks, 130);
-    assertComplete(results.written, 400);
-    assert.equal(results.left, 399);
-    assert.equal(results.changed.paragraph.rich_text[0].plain_text, 'by JavaScript');
-    assertHeld(seen);
-    const stats = await stack.referee('notion');
-    assertNoneRejected(stats);
-    assert.equal(stats.budgets[0].layers[0].peak, 3, 'it called as fast as may be');
-  });
+  for (const [who, env] of [
+    ['with a token', {}],
+    ['from a client network', { SPILLWAY_TOKEN: '' }],
+  ] as const) {
+    test(`Notion's, ${who}, searches, pages, reads and writes`, async () => {
+      const { results, seen } = await stack.run(notion, { NOTION_TOKEN: `ntn_${who}`, ...env });
+      assertComplete(results.blocks, 130);
+      assertComplete(results.written, 400);
+      assert.equal(results.left, 399);
+      assert.equal(results.changed.paragraph.rich_text[0].plain_text, 'Changed');
+      assertHeld(seen);
+      const stats = await stack.referee('notion');
+      assertNoneRejected(stats);
+      assert.ok(stats.budgets.some((budget) => budget.layers[0].peak === 3), 'it called as fast as may be');
+    });
+  }
 
   test('curl pages through and writes', async () => {
     const pages = await pagesOf('eve');

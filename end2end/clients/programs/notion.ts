@@ -5,19 +5,30 @@
 // docs: configure
 import { Client, collectPaginatedAPI } from '@notionhq/client';
 
-const notion = new Client({
+const options = {
   auth: process.env.NOTION_TOKEN,
   // The gateway and the upstream's name, without a slash at the end: the client adds /v1/.
   baseUrl: process.env.NOTION_URL ?? 'https://spillway.example/notion',
-  // A Spillway token. The client takes no headers, but a fetch; not needed from a client network.
-  fetch: (url, init) => {
-    const headers = { ...init?.headers, 'Spillway-Token': process.env.SPILLWAY_TOKEN ?? '' };
-    return fetch(url, { ...init, headers } as RequestInit);
-  },
-});
+};
+
+/** From a client network: nothing else. */
+const neighbour = () => new Client(options);
+
+/** With a Spillway token: the client takes no headers, but a fetch. */
+const holder = (token: string) =>
+  new Client({
+    ...options,
+    fetch: (url, init) => {
+      const headers = { ...init?.headers, 'Spillway-Token': token };
+      return fetch(url, { ...init, headers } as RequestInit);
+    },
+  });
 // docs: end
 
+import { isFullBlock } from '@notionhq/client';
 import { report } from '../support/program.ts';
+
+const notion = process.env.SPILLWAY_TOKEN ? holder(process.env.SPILLWAY_TOKEN) : neighbour();
 
 // docs: call
 const found = await collectPaginatedAPI(notion.search, { query: 'Home' });
@@ -39,20 +50,20 @@ function paragraphs(count: number) {
   return Array.from({ length: count }, (_, n) => line(n));
 }
 
-const first = blocks[0].id;
-await notion.blocks.update({
-  block_id: first,
-  paragraph: { rich_text: [{ text: { content: process.env.CHANGED ?? '' } }] },
-});
 const written = await collectPaginatedAPI(notion.blocks.children.list, { block_id: page.id });
+const changed = await notion.blocks.update({
+  block_id: written[1].id,
+  paragraph: { rich_text: [{ text: { content: 'Changed' } }] },
+});
 const readings = await Promise.all(written.slice(0, 8).map((block) => notion.blocks.retrieve({ block_id: block.id })));
 await notion.blocks.delete({ block_id: written[0].id });
 
 report({
   bot: (await notion.users.me({})).type,
-  blocks: blocks.map((block) => block.id),
+  // Pages that others make beside them are children too.
+  blocks: blocks.filter((block) => isFullBlock(block) && block.type === 'paragraph').map((block) => block.id),
   written: written.map((block) => block.id),
   read: readings.length,
-  changed: await notion.blocks.retrieve({ block_id: first }),
+  changed: await notion.blocks.retrieve({ block_id: changed.id }),
   left: (await collectPaginatedAPI(notion.blocks.children.list, { block_id: page.id })).length,
 });

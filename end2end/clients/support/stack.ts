@@ -2,12 +2,12 @@
  * Gateway and lookalikes for the clients: two lookalikes, since Notion's limits bind within seconds, and OneNote's
  * only when its time runs faster.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { answers, freePorts, Process } from '../../tests/support/process.ts';
+import { answers, binary, freePorts, Process } from '../../tests/support/process.ts';
 import { type Certificates, makeCertificates } from './authority.ts';
 
 /** How long a program may run. */
@@ -55,6 +55,8 @@ export class Stack {
   private readonly ports: { dashboard: number; gateway: number; graph: number; notion: number };
   private readonly timeScale: number;
   private readonly processes: Process[] = [];
+  /** A Spillway token, for programs that are in no client network. */
+  private token = '';
   private programs = 0;
 
   private constructor(folder: string, ports: number[], timeScale: number) {
@@ -117,6 +119,7 @@ export class Stack {
       ...process.env,
       GRAPH_URL: `${this.gateway}/graph`,
       NOTION_URL: `${this.gateway}/notion`,
+      SPILLWAY_TOKEN: this.token,
       NODE_EXTRA_CA_CERTS: this.ca,
       NODE_NO_WARNINGS: '1',
       SSL_CERT_FILE: this.ca,
@@ -151,8 +154,15 @@ export class Stack {
       answers(notion, `${this.upstream('notion')}/_sim/stats`),
     ]);
     writeFileSync(join(this.folder, 'spillway.toml'), this.configuration());
-    const server = this.spawn('serve', '--config', 'spillway.toml', '--open');
+    this.token = this.makeToken();
+    const server = this.spawn('serve', '--config', 'spillway.toml');
     await answers(server, `${this.dashboard}/readyz`, (url) => this.get(url).then(() => true, () => false));
+  }
+
+  private makeToken(): string {
+    const rights = ['--role', 'viewer', '--scope', 'gateway,permits,read', '--act-for-users'];
+    const create = ['token', 'create', '--config', 'spillway.toml', '--name', 'programs', ...rights];
+    return execFileSync(binary, create, { cwd: this.folder, encoding: 'utf8' }).trim();
   }
 
   private spawn(...args: string[]): Process {
@@ -164,7 +174,8 @@ export class Stack {
   /** What is there, under TLS; Node reads whom `fetch` trusts only when it starts. */
   private get(url: string): Promise<string> {
     return new Promise((done, failed) => {
-      const asked = get(url, { ca: readFileSync(this.ca) }, async (answer) => {
+      const headers = { authorization: `Bearer ${this.token}` };
+      const asked = get(url, { ca: readFileSync(this.ca), headers }, async (answer) => {
         const text = (await answer.toArray()).join('');
         if (answer.statusCode === 200) done(text);
         else failed(new Error(`${url} answers ${answer.statusCode}: ${text}`));
@@ -191,6 +202,10 @@ ${this.oneNote('graph-brief', 3_000)}
 base_url = "${this.upstream('notion')}/"
 presets = ["notion"]
 app = "importer"
+
+[[upstreams.notion.clients]]
+cidr = "127.0.0.0/8"
+app = "neighbour"
 `;
   }
 

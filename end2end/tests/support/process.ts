@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 
 // Tests are run from end2end/, by whichever runner.
 const target = process.env.CARGO_TARGET_DIR ?? resolve('../target');
-const binary = process.env.SPILLWAY_BIN ?? join(target, 'debug', 'spillway');
+export const binary = process.env.SPILLWAY_BIN ?? join(target, 'debug', 'spillway');
 const site = process.env.LEPTOS_SITE_ROOT ?? join(target, 'site');
 
 /** How long a process may take until it answers; machines that build at the same time are slow. */
