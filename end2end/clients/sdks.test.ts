@@ -108,16 +108,19 @@ describe('clients that are held', { concurrency: true }, () => {
 
 test('a client that is refused comes back once, as it is told', async () => {
   // An app of its own: the lookalike would count both upstreams' calls together, and the gateway does not.
+  // Two windows' worth of calls.
+  const contents = 75;
   const brief = (user: string) => ({
     GRAPH_URL: `${stack.gateway}/graph-brief`,
     GRAPH_TOKEN: token(user, 'brief-bridge'),
+    CONTENTS: String(contents),
   });
   const outcomes = await Promise.all([
     graph(javaScript, 'cas', brief('cas')),
     graph(python, 'dot', brief('dot')),
   ]);
   for (const outcome of outcomes) {
-    assert.equal(outcome.results.contents, Number(CONTENTS));
+    assert.equal(outcome.results.contents, contents);
     assertPatient(outcome.seen);
     const refused = outcome.seen.filter((request) => request.status === 429);
     assert.ok(refused.length > 0, 'none was refused');

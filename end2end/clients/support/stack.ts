@@ -195,8 +195,8 @@ database_url = "sqlite://${join(this.folder, 'spillway.db')}"
 state_dir = "${this.folder}"
 tls_cert = "${this.certificates.cert}"
 tls_key = "${this.certificates.key}"
-${this.oneNote('graph', 30_000)}
-${this.oneNote('graph-brief', 3_000)}
+${this.oneNote('graph', 30_000, 120)}
+${this.oneNote('graph-brief', 3_000, 60)}
 
 [upstreams.notion]
 base_url = "${this.upstream('notion')}/"
@@ -210,10 +210,10 @@ app = "neighbour"
   }
 
   /**
-   * OneNote's limits as published, in windows as much shorter as its lookalike's time is faster. The preset beside them
-   * says whose API it is.
+   * OneNote's limits as published (or one of them lower), in windows as much shorter as its lookalike's time is faster.
+   * The preset beside them says whose API it is.
    */
-  private oneNote(name: string, holdMaxMs: number): string {
+  private oneNote(name: string, holdMaxMs: number, userMinute: number): string {
     const rate = (scope: string, windowMs: number, limit: number) =>
       `  { scope = "${scope}", dimension = "rate", window_ms = ${windowMs / this.timeScale}, limit = ${limit} },`;
     return `
@@ -227,7 +227,7 @@ hold_max_ms = ${holdMaxMs}
 name = "onenote"
 paths = ["/v1.0/me/onenote", "/v1.0/users/*/onenote"]
 layers = [
-${rate('user', 60_000, 120)}
+${rate('user', 60_000, userMinute)}
 ${rate('user', 3_600_000, 400)}
   { scope = "user", dimension = "concurrency", limit = 5 },
 ${rate('app', 60_000, 240)}
