@@ -93,3 +93,41 @@ impl From<Expired> for Failure {
         Self::TooLong
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::Request;
+    use hyper::client::conn::http1;
+    use hyper_util::rt::TokioIo;
+
+    use super::*;
+
+    /// What becomes of a call whose body ends in `error`, as hyper tells it.
+    async fn cut(error: impl Into<axum::BoxError>) -> Failure {
+        let (client, _upstream) = tokio::io::duplex(1_024);
+        let (mut sender, connection) = http1::handshake(TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        let pieces = [Ok("half"), Err(error.into())];
+        let body = Body::from_stream(futures_util::stream::iter(pieces));
+        let request = Request::post("/").body(body).unwrap();
+        sender.send_request(request).await.unwrap_err().into()
+    }
+
+    #[tokio::test]
+    async fn a_slow_upload_is_told_from_one_that_its_client_cut() {
+        let slow = cut(TooSlow).await;
+        assert!(matches!(slow, Failure::UploadCut(_)) && slow.is_slow_upload());
+        assert!(
+            !slow.is_upstreams(),
+            "the upstream's breaker must not count it"
+        );
+        assert!(
+            slow.chain().ends_with(&TooSlow.to_string()),
+            "{}",
+            slow.chain()
+        );
+        let left = cut("gone").await;
+        assert!(matches!(left, Failure::UploadCut(_)) && !left.is_slow_upload());
+    }
+}

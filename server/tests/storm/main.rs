@@ -1,0 +1,27 @@
+//! Crowds of bad clients and an upstream that dies: nothing is left behind.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by a panic"
+)]
+
+mod cut_clients;
+mod load;
+mod simulator;
+#[path = "../support/mod.rs"]
+mod support;
+mod waiting_callers;
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+/// Longer than any single step may take.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// One storm at a time: each needs the machine for itself.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// How many times faster than the wall clock limits and permits run in the storm.
+const SCALE: u32 = 300;
