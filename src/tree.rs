@@ -314,6 +314,16 @@ impl Tree {
         self.nodes().map(|(place, _)| place).collect()
     }
 
+    /// How many places there are, vacant ones included.
+    pub(crate) fn places_len(&self) -> usize {
+        self.chunks.len() * CHUNK
+    }
+
+    /// The key at a position, if there is one.
+    pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut Node> {
+        self.get_mut(Place::at(position))
+    }
+
     /// Drops idle keys among the next few places.
     #[inline]
     pub(crate) fn sweep(&mut self, workloads: &[Workload], now: Instant) {

@@ -5,6 +5,7 @@
 //! - [`limiter`]: drives the engine: waits, journals, restores.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
+//! - [`metrics`]: what Prometheus reads.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
@@ -22,6 +23,7 @@ pub mod gateway;
 pub mod http;
 pub mod limiter;
 pub mod live;
+pub mod metrics;
 pub mod open_files;
 pub mod serve;
 pub mod simulate;

@@ -32,6 +32,7 @@ use crate::{
     },
     limiter::{self, Limiters, Recovery},
     live::Publisher,
+    metrics::{Counters, Metrics},
     store::{self, Store},
 };
 use state_dir::StateDir;
@@ -92,6 +93,9 @@ pub enum Error {
     /// No certificates to know upstreams by.
     #[error("upstreams")]
     Roots(#[from] gateway::RootsError),
+    /// There are no metrics.
+    #[error("metrics")]
+    Metrics(#[from] prometheus::Error),
     /// An address cannot be listened on.
     #[error("{key}")]
     Bind {
@@ -148,8 +152,15 @@ pub async fn run(
     let access = options.access(&store).await.map_err(Error::Tokens)?;
     let proxies = TrustedProxies::new(config.server.trusted_proxies.clone());
     let origins = config.server.cors_origins.clone();
-    let upstreams = pairs(&config, &limiters);
-    let gateway = GatewayState::new(upstreams, &secret, origins, access.clone(), proxies)?;
+    let counters = Counters::new()?;
+    let gateway = GatewayState::new(
+        pairs(&config, &limiters),
+        &secret,
+        origins,
+        access.clone(),
+        proxies,
+        counters.traffic.clone(),
+    )?;
     let listeners = Listeners::bind(&config.server, tls).await?;
     let limiters = Arc::new(limiters);
     let house = House {
@@ -158,6 +169,7 @@ pub async fn run(
         store,
         limiters,
         gateway,
+        counters,
         shutdown,
     };
     house.run(listeners, ready).await
@@ -270,6 +282,7 @@ struct House {
     store: Store,
     limiters: Arc<Limiters>,
     gateway: GatewayState,
+    counters: Counters,
     shutdown: Shutdown,
 }
 
@@ -343,6 +356,7 @@ impl House {
         let api = Api::new(
             Arc::clone(&self.limiters),
             Arc::clone(publisher),
+            Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
             self.shutdown.clone(),
         );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);

@@ -3,6 +3,7 @@
 mod accept;
 mod json;
 mod live;
+mod metrics;
 mod named;
 mod openapi;
 mod operations;
@@ -20,6 +21,7 @@ use crate::{
     http::{Health, Problem, Shutdown},
     limiter::Limiters,
     live::Publisher,
+    metrics::Metrics,
 };
 
 pub use live::STREAMS_MAX;
@@ -33,19 +35,26 @@ pub struct Api {
     publisher: Arc<Publisher>,
     streams: Arc<tokio::sync::Semaphore>,
     repeated: permits::Repeated,
+    metrics: Metrics,
     shutdown: Shutdown,
 }
 
 impl Api {
     /// An API over these; its streams end with `shutdown`.
     #[must_use]
-    pub fn new(limiters: Arc<Limiters>, publisher: Arc<Publisher>, shutdown: Shutdown) -> Self {
+    pub fn new(
+        limiters: Arc<Limiters>,
+        publisher: Arc<Publisher>,
+        metrics: Metrics,
+        shutdown: Shutdown,
+    ) -> Self {
         let streams = Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX));
         Self {
             limiters,
             publisher,
             streams,
             repeated: permits::Repeated::default(),
+            metrics,
             shutdown,
         }
     }
@@ -69,6 +78,7 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(state::get))
         .routes(routes!(users::get))
         .routes(routes!(live::get))
+        .routes(routes!(metrics::get))
         .routes(routes!(openapi::get))
         .merge(operations::routes())
         .merge(permits::routes())

@@ -50,6 +50,7 @@ use crate::{
     access::{Access, TrustedProxies},
     config::{self, Origins, WebAddress},
     limiter::Limiter,
+    metrics::Traffic,
 };
 use batch::Batches;
 use browser::Asker;
@@ -73,6 +74,8 @@ struct Gateway {
     batches: Batches,
     exchanges: TaskTracker,
     retry_after: RetryAfter,
+    /// Where answers are counted.
+    traffic: Traffic,
 }
 
 impl GatewayState {
@@ -88,6 +91,7 @@ impl GatewayState {
         origins: Origins,
         access: Access,
         proxies: TrustedProxies,
+        traffic: Traffic,
     ) -> Result<Self, RootsError> {
         let named = |(config, limiter): (config::Upstream, Limiter)| {
             Ok((
@@ -104,6 +108,7 @@ impl GatewayState {
             batches: Batches::default(),
             exchanges: TaskTracker::new(),
             retry_after: RetryAfter::default(),
+            traffic,
         })))
     }
 

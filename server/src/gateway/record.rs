@@ -13,6 +13,7 @@ use super::{
     refusal::{client_id, failure_kind},
 };
 use crate::http::RequestId;
+use crate::metrics::{Traffic, Via};
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,7 @@ pub(super) struct Record {
     request_id: Option<RequestId>,
     client_request_id: Option<String>,
     method: Method,
+    traffic: Traffic,
     arrived: Instant,
     admitted: Option<Instant>,
     /// What let the caller in: its token's id, or its network; empty where nothing did.
@@ -74,12 +76,13 @@ pub(super) struct Record {
 
 impl Record {
     /// A call that has just arrived.
-    pub(super) fn new(call: &Parts) -> Self {
+    pub(super) fn new(call: &Parts, traffic: Traffic) -> Self {
         Self {
             request_id: call.extensions.get().copied(),
             client_request_id: client_id(&call.headers).map(str::to_owned),
             upstream_request_id: None,
             method: call.method.clone(),
+            traffic,
             arrived: Instant::now(),
             admitted: None,
             caller: String::new(),
@@ -95,8 +98,8 @@ impl Record {
     }
 
     /// A part of a batch that has just arrived.
-    pub(super) fn of_part(batch: &Parts, method: &Method) -> Self {
-        let mut record = Self::new(batch);
+    pub(super) fn of_part(batch: &Parts, method: &Method, traffic: Traffic) -> Self {
+        let mut record = Self::new(batch, traffic);
         record.method = method.clone();
         record
     }
@@ -125,6 +128,20 @@ impl Record {
         self.arrived.elapsed()
     }
 
+    /// Counts what its upstream did, if it got there.
+    fn count(&self) {
+        let Some(admitted) = self.admitted else {
+            return;
+        };
+        let came = matches!(self.outcome, Outcome::Relayed | Outcome::Drained);
+        let status = self.status.filter(|_| came);
+        let (upstream, workload) = (&self.upstream, &self.workload);
+        self.traffic
+            .answered(upstream, workload, Via::Gateway, status);
+        self.traffic.took(upstream, workload, admitted.elapsed());
+        self.traffic.retried(upstream, workload, self.retries);
+    }
+
     fn waited(&self) -> Duration {
         self.admitted.map_or_else(
             || self.arrived.elapsed(),
@@ -135,6 +152,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
+        self.count();
         let upstream_ms = self.admitted.map(|at| millis(at.elapsed()));
         tracing::info!(
             target: "spillway::gateway",

@@ -45,7 +45,7 @@ const DISCARD_MAX: Duration = Duration::from_secs(2);
 
 /// Answers one call, by its upstream or by the gateway itself.
 pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Response {
-    let mut arrival = Arrival::new(request);
+    let mut arrival = Arrival::new(request, gateway);
     let ids = Ids::of(&arrival.parts);
     let answered = match admit(gateway, &mut arrival).await {
         Ok(Way::Call(admitted)) => admitted
@@ -63,7 +63,7 @@ pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Resp
 
 /// Answers a call that is not even looked at.
 pub(super) fn refuse(gateway: &Gateway, request: Request<Body>, why: &Refusal) -> Response {
-    let arrival = Arrival::new(request);
+    let arrival = Arrival::new(request, gateway);
     let ids = Ids::of(&arrival.parts);
     arrival.refuse(why);
     why.answer(&ids, &gateway.retry_after)
@@ -243,9 +243,9 @@ fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Req
 }
 
 impl Arrival {
-    fn new(request: Request<Body>) -> Self {
+    fn new(request: Request<Body>, gateway: &Gateway) -> Self {
         let (parts, body) = request.into_parts();
-        let record = Record::new(&parts);
+        let record = Record::new(&parts, gateway.traffic.clone());
         Self {
             parts,
             body,

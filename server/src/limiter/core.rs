@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::journal::{Journal, Unwritable};
 use super::outside::Holders;
 use super::shards::ShardIndex;
-use super::tally::Tally;
+use super::tally::{Cause, Tally};
 use crate::clock::Clock;
 
 /// What a waiting caller is told.
@@ -115,7 +115,11 @@ impl Core {
 
     /// Counts a call that is refused.
     pub(super) fn refused(&mut self, clock: &Clock, call: &Call, why: Stop) -> Stop {
-        self.tallies[call.workload].refused(call.lane, unix_s(clock));
+        let cause = match &why {
+            Stop::Refused(refusal) => Cause::from(refusal),
+            Stop::Storage | Stop::Closing => Cause::Storage,
+        };
+        self.tallies[call.workload].refused(call.lane, cause, unix_s(clock));
         why
     }
 

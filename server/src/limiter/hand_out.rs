@@ -134,6 +134,19 @@ impl Limiter {
         })
     }
 
+    /// The name of the workload whose call the permit is for that `owner` holds under this name;
+    /// nothing once it has ended.
+    #[must_use]
+    pub fn workload_of_permit(&self, owner: &Owner, id: PermitId) -> Option<&str> {
+        let shard = self.shard_outside(owner, id).ok()?;
+        let core = self.inner.shards.lock(shard);
+        let permit = core
+            .running_outside(self.inner.clock.now(), owner, id)
+            .ok()??;
+        let workload = core.engine.lease(permit)?.call.workload;
+        Some(&self.inner.workloads[workload].name)
+    }
+
     /// How long the permit that `owner` holds under this name still lasts, wall time, and what
     /// is left beside it; nothing once it has ended.
     #[must_use]

@@ -38,7 +38,8 @@ struct Written {
     /// None before the first generation has begun.
     file: Option<File>,
     bytes: u64,
-    unsynced: bool,
+    /// Since when a line is not synced.
+    unsynced: Option<std::time::Instant>,
 }
 
 /// The journal cannot be written: nothing may be granted.
@@ -62,7 +63,7 @@ impl Journal {
             written: Mutex::new(Written {
                 file,
                 bytes: 0,
-                unsynced: false,
+                unsynced: None,
             }),
         };
         Self {
@@ -73,6 +74,11 @@ impl Journal {
     /// How long it is.
     pub(super) fn bytes(&self) -> u64 {
         self.written().bytes
+    }
+
+    /// How long ago the oldest line was written that is not synced; none: all are.
+    pub(super) fn unsynced(&self) -> Option<std::time::Duration> {
+        self.written().unsynced.map(|since| since.elapsed())
     }
 
     /// Whether a line of it may be torn: it takes no more.
@@ -141,7 +147,7 @@ impl Journal {
     /// A handle to sync with, if anything was written since the last.
     pub(super) fn take_unsynced(&self) -> Option<io::Result<File>> {
         let mut written = self.written();
-        let unsynced = std::mem::take(&mut written.unsynced);
+        let unsynced = written.unsynced.take().is_some();
         let file = written.file.as_ref().filter(|_| unsynced)?;
         Some(file.try_clone())
     }
@@ -173,7 +179,7 @@ impl Journal {
             return Err(error);
         }
         written.bytes += line.len() as u64;
-        written.unsynced = true;
+        written.unsynced.get_or_insert_with(std::time::Instant::now);
         Ok(Ok(()))
     }
 

@@ -53,8 +53,12 @@ pub(super) async fn keep(inner: Arc<Inner>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        let errors = Arc::clone(&inner);
         let inner = Arc::clone(&inner);
         let kept = tokio::task::spawn_blocking(move || inner.keep_once()).await;
+        if !matches!(kept, Ok(Ok(()))) {
+            errors.keeping_errors.fetch_add(1, Ordering::Relaxed);
+        }
         match kept {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(

@@ -7,6 +7,7 @@
 //! or, where they are lost, assumed full.
 
 mod core;
+mod figures;
 mod files;
 mod hand_out;
 mod journal;
@@ -26,13 +27,17 @@ mod user;
 mod view;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 
 use spillway::{Call, Grant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
+pub use figures::{Figures, WorkloadFigures};
 pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
 pub use open::{Limiters, OpenError, Recovery};
 pub use operate::NotDone;
@@ -41,6 +46,7 @@ pub use pauses::Pause;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use spillway::{BlockedBy, NotRenewed};
+pub use tally::{Cause, HOLD_BOUNDS_S, Tally};
 pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
 
@@ -136,6 +142,8 @@ pub(crate) struct Inner {
     /// Whether the last generation has no snapshot (yet).
     gap: AtomicBool,
     shards: Shards,
+    /// How often the counters could not be brought to disk.
+    keeping_errors: AtomicU64,
     /// Who holds permits outside; each core has it, too.
     outside: Holders,
 }

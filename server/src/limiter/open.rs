@@ -3,7 +3,10 @@
 use std::{
     io,
     path::Path,
-    sync::{Arc, Mutex, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 
@@ -341,6 +344,7 @@ fn start(
         clock: Arc::clone(clock),
         files: Files::new(&config.server.state_dir, &upstream.name),
         generation: Mutex::new(read.generation),
+        keeping_errors: AtomicU64::new(0),
         gap: AtomicBool::new(true),
     });
     inner.next_generation(true).map_err(unwritable)?;

@@ -92,6 +92,8 @@ pub(super) struct Outside {
     running: BTreeSet<(Instant, PermitId)>,
     /// Those that ended or expired, by the instant at which they are forgotten.
     past: BTreeSet<(Instant, PermitId)>,
+    /// How many have expired.
+    expired: u64,
 }
 
 impl Outside {
@@ -102,6 +104,7 @@ impl Outside {
             known: HashMap::new(),
             running: BTreeSet::new(),
             past: BTreeSet::new(),
+            expired: 0,
         }
     }
 
@@ -109,6 +112,12 @@ impl Outside {
     pub(super) fn is_full(&mut self, now: Instant) -> bool {
         self.advance(now);
         self.running.len() >= RUNNING_MAX
+    }
+
+    /// How many run, and how many have expired.
+    pub(super) fn counts(&mut self, now: Instant) -> (usize, u64) {
+        self.advance(now);
+        (self.running.len(), self.expired)
     }
 
     /// A permit goes outside.
@@ -162,6 +171,7 @@ impl Outside {
             && at <= now
         {
             self.running.remove(&(at, id));
+            self.expired += 1;
             if let Some(handed) = self.known.get(&id).cloned() {
                 self.keep(&handed);
             }

@@ -79,6 +79,11 @@ impl Shards {
         core.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many users all shards count.
+    pub(super) fn users(&self) -> usize {
+        self.crowd.users.load(Ordering::Relaxed)
+    }
+
     /// One locked core after the other.
     pub(super) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Core>> {
         self.indices().map(|shard| self.lock(shard))

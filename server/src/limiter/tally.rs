@@ -5,14 +5,94 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Lane, PerLane};
+use spillway::{BlockedBy, Dimension, Lane, PerLane, Refusal, Scope};
 use spillway_app::live::{self, RECENT_SECONDS, Second};
 
 /// The calls of one workload since the server started.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub struct Tally {
     lanes: PerLane<Totals>,
+    holds: PerLane<Holds>,
+    /// By lane and cause: as few as a policy has layers, and a few more.
+    causes: Vec<(Lane, Cause, u64)>,
     recent: VecDeque<Second>,
+}
+
+/// Upper bounds of how long calls are held, in seconds, up to the longest hold that clients bear.
+pub const HOLD_BOUNDS_S: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
+/// How long calls were held that were let through after a wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Holds {
+    /// How many waited up to each of [`HOLD_BOUNDS_S`] and longer than the one before; the last
+    /// those that waited longer than all.
+    pub counts: [u64; HOLD_BOUNDS_S.len() + 1],
+    /// All their waits together.
+    pub sum: Duration,
+}
+
+/// Why a call was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A layer of a budget.
+    Layer {
+        /// Whose budget.
+        scope: Scope,
+        /// Which layer.
+        dimension: Dimension,
+    },
+    /// A budget's breaker.
+    Breaker {
+        /// Whose budget.
+        scope: Scope,
+    },
+    /// The upstream reported that little is left.
+    Soft {
+        /// Whose budget.
+        scope: Scope,
+    },
+    /// An operator paused background calls.
+    Paused,
+    /// Others came first.
+    Queue,
+    /// It never fits.
+    Impossible,
+    /// As many users as may be are counted.
+    Capacity,
+    /// It cannot be written down.
+    Storage,
+}
+
+impl From<&Refusal> for Cause {
+    fn from(refusal: &Refusal) -> Self {
+        match refusal {
+            Refusal::Impossible { .. } => Self::Impossible,
+            Refusal::Capacity { .. } => Self::Capacity,
+            Refusal::Busy(busy) => match busy.blocked_by {
+                BlockedBy::Layer { scope, dimension } => Self::Layer { scope, dimension },
+                BlockedBy::Breaker { scope } => Self::Breaker { scope },
+                BlockedBy::Soft { scope } => Self::Soft { scope },
+                BlockedBy::Paused => Self::Paused,
+                BlockedBy::Queue => Self::Queue,
+            },
+        }
+    }
+}
+
+impl Holds {
+    fn count(&mut self, hold: Duration) {
+        let seconds = hold.as_secs_f64();
+        let place = HOLD_BOUNDS_S.partition_point(|bound| *bound < seconds);
+        self.counts[place] += 1;
+        self.sum += hold;
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (own, others) in self.counts.iter_mut().zip(other.counts) {
+            *own += others;
+        }
+        self.sum += other.sum;
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,14 +119,18 @@ impl Tally {
         totals.admitted += 1;
         totals.held += u64::from(hold.is_some());
         totals.hold += hold.unwrap_or_default();
+        if let Some(hold) = hold {
+            self.holds.get_mut(lane).count(hold);
+        }
         let second = self.second(unix_s);
         second.admitted += 1;
         second.held += u32::from(hold.is_some());
     }
 
-    /// A call of `lane` was refused at `unix_s`.
-    pub(super) fn refused(&mut self, lane: Lane, unix_s: u64) {
+    /// A call of `lane` was refused at `unix_s` because of `cause`.
+    pub(super) fn refused(&mut self, lane: Lane, cause: Cause, unix_s: u64) {
         self.lanes.get_mut(lane).refused += 1;
+        self.add_cause(lane, cause, 1);
         self.second(unix_s).refused += 1;
     }
 
@@ -54,6 +138,10 @@ impl Tally {
     pub(super) fn add(&mut self, other: &Self) {
         for lane in Lane::ALL {
             self.lanes.get_mut(lane).add(*other.lanes.get(lane));
+            self.holds.get_mut(lane).add(other.holds.get(lane));
+        }
+        for (lane, cause, count) in &other.causes {
+            self.add_cause(*lane, *cause, *count);
         }
         let mut seconds: BTreeMap<_, Second> = BTreeMap::new();
         for second in self.recent.iter().chain(&other.recent) {
@@ -76,8 +164,41 @@ impl Tally {
             .collect()
     }
 
+    /// How long calls of a lane were held.
+    #[must_use]
+    pub fn holds(&self, lane: Lane) -> &Holds {
+        self.holds.get(lane)
+    }
+
+    /// What calls have been refused for.
+    pub fn causes(&self) -> impl Iterator<Item = Cause> {
+        self.causes.iter().map(|(_, cause, _)| *cause)
+    }
+
+    /// How many calls of a lane were refused because of `cause`.
+    #[must_use]
+    pub fn refused_for(&self, lane: Lane, cause: Cause) -> u64 {
+        let known = |(of, why, _): &&(Lane, Cause, u64)| *of == lane && *why == cause;
+        self.causes
+            .iter()
+            .find(known)
+            .map_or(0, |(.., count)| *count)
+    }
+
+    fn add_cause(&mut self, lane: Lane, cause: Cause, more: u64) {
+        let known = self
+            .causes
+            .iter_mut()
+            .find(|(of, why, _)| *of == lane && *why == cause);
+        match known {
+            Some((.., count)) => *count += more,
+            None => self.causes.push((lane, cause, more)),
+        }
+    }
+
     /// What a lane's calls became; who waits now is not known here.
-    pub(super) fn lane(&self, lane: Lane) -> live::Lane {
+    #[must_use]
+    pub fn lane(&self, lane: Lane) -> live::Lane {
         let totals = self.lanes.get(lane);
         let hold_ms = u64::try_from(totals.hold.as_millis()).unwrap_or(u64::MAX);
         live::Lane {
@@ -117,7 +238,7 @@ mod tests {
     fn a_minute_is_kept_and_gaps_are_filled() {
         let mut tally = Tally::default();
         tally.admitted(Lane::Foreground, None, 1_000);
-        tally.refused(Lane::Background, 1_003);
+        tally.refused(Lane::Background, Cause::Queue, 1_003);
         let recent = tally.recent(1_004);
         let seen: Vec<_> = recent
             .iter()
@@ -138,5 +259,40 @@ mod tests {
         let lane = tally.lane(Lane::Background);
         assert_eq!((lane.admitted, lane.held, lane.hold_ms_mean), (2, 1, 150));
         assert_eq!(tally.lane(Lane::Foreground), live::Lane::default());
+    }
+
+    #[test]
+    fn holds_are_counted_in_the_first_bound_that_they_do_not_pass() {
+        let mut tally = Tally::default();
+        for hold_ms in [1, 50, 51, 60_000, 60_001] {
+            let hold = Duration::from_millis(hold_ms);
+            tally.admitted(Lane::Foreground, Some(hold), 5);
+        }
+        tally.admitted(Lane::Foreground, None, 5);
+        let mut all = Tally::default();
+        all.add(&tally);
+        let counts = all.holds(Lane::Foreground).counts;
+        assert_eq!(counts, [2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+        assert_eq!(all.holds(Lane::Background).counts, [0; 11]);
+    }
+
+    #[test]
+    fn refusals_are_told_apart_by_lane_and_cause() {
+        let minute = Cause::Layer {
+            scope: Scope::User,
+            dimension: Dimension::Rate { window_ms: 60_000 },
+        };
+        let mut one = Tally::default();
+        one.refused(Lane::Foreground, minute, 5);
+        one.refused(Lane::Foreground, Cause::Queue, 5);
+        let mut other = Tally::default();
+        other.refused(Lane::Foreground, minute, 6);
+        other.refused(Lane::Background, minute, 6);
+        one.add(&other);
+        assert_eq!(one.refused_for(Lane::Foreground, minute), 2);
+        assert_eq!(one.refused_for(Lane::Background, minute), 1);
+        assert_eq!(one.refused_for(Lane::Foreground, Cause::Queue), 1);
+        assert_eq!(one.refused_for(Lane::Background, Cause::Queue), 0);
+        assert_eq!(one.lane(Lane::Foreground).refused, 3);
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     http::Shutdown,
     limiter::{Limiters, Recovery},
     live::Publisher,
+    metrics::{Counters, Metrics},
     store::Store,
 };
 
@@ -29,13 +30,17 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let limiters = Limiters::open(&config, &store, Recovery::AssumeEmpty, 1);
     let limiters = Arc::new(limiters.await.unwrap());
     let publisher = Arc::new(Publisher::new(Arc::clone(&limiters)));
+    let metrics = Metrics::new(Arc::clone(&limiters), Counters::new().unwrap());
     let shutdown = Shutdown::new();
     let health = Health {
         store,
         limiters: Arc::new(|| Ok(())),
         shutdown: shutdown.clone(),
     };
-    (Api::new(limiters, publisher, shutdown).routes(health), dir)
+    (
+        Api::new(limiters, publisher, metrics, shutdown).routes(health),
+        dir,
+    )
 }
 
 /// The paths of a router. It tells them to people alone.

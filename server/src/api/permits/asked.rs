@@ -178,6 +178,11 @@ enum Values {
 }
 
 impl Completed {
+    /// The answer's status.
+    pub(super) fn status(&self) -> Option<StatusCode> {
+        StatusCode::from_u16(self.status).ok()
+    }
+
     /// What the answer, which came just before `now`, says of limits. Headers that cannot
     /// speak of limits are not looked at.
     pub(super) fn signal(&self, now: jiff::Timestamp) -> Result<Signal, Problem> {

@@ -26,6 +26,7 @@ use crate::{
     access::Caller,
     http::Problem,
     limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
+    metrics::Via,
 };
 use answers::{Renewed, TakenOrNot, Throttled};
 use asked::{Completed, OneOrMany, Wants};
@@ -190,7 +191,13 @@ async fn complete(
 ) -> Result<StatusCode, Problem> {
     let signal = completed.signal(jiff::Timestamp::now())?;
     let held = held(&api, id, |limiter, id| {
-        limiter.complete(&owner(&caller), id, &signal).ok()
+        let workload = limiter.workload_of_permit(&owner(&caller), id);
+        limiter.complete(&owner(&caller), id, &signal).ok()?;
+        if let Some(workload) = workload {
+            let traffic = api.metrics.traffic();
+            traffic.answered(limiter.name(), workload, Via::Permit, completed.status());
+        }
+        Some(())
     });
     held.map(|()| StatusCode::NO_CONTENT)
 }

@@ -125,7 +125,7 @@ impl Arriving<'_> {
         let asks: Vec<_> = asks.collect::<Result<_, _>>()?;
         let records = batch.parts.iter().zip(&asks);
         let records = records
-            .map(|(part, ask)| self.record(parts, part, ask.as_ref()))
+            .map(|(part, ask)| self.record(gateway, parts, part, ask.as_ref()))
             .collect();
         let job = Job {
             gateway,
@@ -189,8 +189,14 @@ impl Arriving<'_> {
     }
 
     /// One part's line in the log.
-    fn record(&self, batch: &Parts, part: &Part, ask: Option<&Ask>) -> Record {
-        let mut record = Record::of_part(batch, &part.method);
+    fn record(
+        &self,
+        gateway: &Gateway,
+        batch: &Parts,
+        part: &Part,
+        ask: Option<&Ask>,
+    ) -> Record {
+        let mut record = Record::of_part(batch, &part.method, gateway.traffic.clone());
         self.upstream
             .limiter
             .name()

@@ -1,0 +1,106 @@
+//! What machines read of the limiters: figures that name no user, tenant or app.
+//!
+//! Budgets are looked at [`PLACES`] at a time, and calls go on between: a scrape holds up
+//! nobody for longer than a grant takes a few times over.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use spillway::Survey;
+
+use super::shards::ShardIndex;
+use super::tally::Tally;
+use super::{Inner, Limiter};
+
+/// How many keys are looked at while a shard is locked: a fraction of a millisecond.
+const PLACES: usize = 1_024;
+
+/// What one upstream's limiter adds up to.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The upstream's name.
+    pub name: String,
+    /// Everything that has limits; the last may be the upstream's own.
+    pub workloads: Vec<WorkloadFigures>,
+    /// How many user keys hold counts or leases.
+    pub users: u64,
+    /// How many permits outside have neither ended nor expired.
+    pub permits_out: u64,
+    /// How many permits outside have expired since the start.
+    pub permits_expired: u64,
+    /// The length of the journals.
+    pub journal_bytes: u64,
+    /// How long ago the oldest line was written that is not synced.
+    pub journal_unsynced: Duration,
+    /// How often the counters could not be brought to disk since the start.
+    pub journal_errors: u64,
+    /// Whether grants can be written down.
+    pub writable: bool,
+}
+
+/// What one workload adds up to.
+#[derive(Clone, Debug)]
+pub struct WorkloadFigures {
+    /// Its name.
+    pub name: String,
+    /// Its budgets and queues.
+    pub survey: Survey,
+    /// What became of its calls.
+    pub tally: Tally,
+}
+
+impl Limiter {
+    /// What it adds up to now. Takes its time: not for tasks that others wait for.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let inner = &self.inner;
+        let mut workloads: Vec<_> = inner
+            .workloads
+            .iter()
+            .map(|workload| WorkloadFigures {
+                name: workload.name.clone(),
+                survey: Survey::default(),
+                tally: Tally::default(),
+            })
+            .collect();
+        for shard in inner.shards.indices() {
+            inner.survey(shard, &mut workloads);
+        }
+        let (permits_out, permits_expired) = inner.outside.lock().counts(inner.clock.now());
+        let journals = inner.shards.journals();
+        let unsynced = journals
+            .iter()
+            .filter_map(super::journal::Journal::unsynced);
+        Figures {
+            name: inner.name.clone(),
+            workloads,
+            users: inner.shards.users() as u64,
+            permits_out: permits_out as u64,
+            permits_expired,
+            journal_bytes: journals.iter().map(super::journal::Journal::bytes).sum(),
+            journal_unsynced: unsynced.max().unwrap_or_default(),
+            journal_errors: inner.keeping_errors.load(Ordering::Relaxed),
+            writable: self.ready().is_ok(),
+        }
+    }
+}
+
+impl Inner {
+    fn survey(&self, shard: ShardIndex, workloads: &mut [WorkloadFigures]) {
+        let mut surveys = {
+            let mut core = self.shards.lock(shard);
+            for (workload, tally) in workloads.iter_mut().zip(&core.tallies) {
+                workload.tally.add(tally);
+            }
+            core.engine.survey(self.clock.now())
+        };
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let mut core = self.shards.lock(shard);
+            let now = self.clock.now();
+            next = core.engine.survey_more(&mut surveys, now, from, PLACES);
+        }
+        for (workload, survey) in workloads.iter_mut().zip(&surveys) {
+            workload.survey.add(survey);
+        }
+    }
+}
