@@ -6,6 +6,7 @@
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`metrics`]: what Prometheus reads.
+//! - [`traces`]: spans for OpenTelemetry.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
@@ -30,3 +31,4 @@ pub mod simulate;
 pub mod store;
 pub mod telemetry;
 pub mod token;
+pub mod traces;

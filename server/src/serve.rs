@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::Router;
+use axum::{Router, middleware::from_fn_with_state};
 use spillway_app::{
     Backend,
     live::{State, UserState},
@@ -34,6 +34,7 @@ use crate::{
     live::Publisher,
     metrics::{Counters, Metrics},
     store::{self, Store},
+    traces::{self, Traces},
 };
 use state_dir::StateDir;
 
@@ -96,6 +97,9 @@ pub enum Error {
     /// There are no metrics.
     #[error("metrics")]
     Metrics(#[from] prometheus::Error),
+    /// Spans cannot be sent.
+    #[error("telemetry.otlp_endpoint")]
+    Traces(#[source] traces::Error),
     /// An address cannot be listened on.
     #[error("{key}")]
     Bind {
@@ -153,6 +157,7 @@ pub async fn run(
     let proxies = TrustedProxies::new(config.server.trusted_proxies.clone());
     let origins = config.server.cors_origins.clone();
     let counters = Counters::new()?;
+    let traces = traces(&config)?;
     let gateway = GatewayState::new(
         pairs(&config, &limiters),
         &secret,
@@ -160,6 +165,7 @@ pub async fn run(
         access.clone(),
         proxies,
         counters.traffic.clone(),
+        traces.clone(),
     )?;
     let listeners = Listeners::bind(&config.server, tls).await?;
     let limiters = Arc::new(limiters);
@@ -170,6 +176,7 @@ pub async fn run(
         limiters,
         gateway,
         counters,
+        traces,
         shutdown,
     };
     house.run(listeners, ready).await
@@ -199,6 +206,13 @@ impl Options {
         let tokens = Tokens::load(store.clone()).await?;
         Ok(Access::Closed(tokens))
     }
+}
+
+/// Where spans go, if anywhere.
+fn traces(config: &Config) -> Result<Traces, Error> {
+    let endpoint = config.telemetry.otlp_endpoint.as_ref();
+    let traces = endpoint.map(Traces::to).transpose();
+    traces.map(Option::unwrap_or_default).map_err(Error::Traces)
 }
 
 fn pairs(config: &Config, limiters: &Limiters) -> Vec<(config::Upstream, limiter::Limiter)> {
@@ -283,6 +297,7 @@ struct House {
     limiters: Arc<Limiters>,
     gateway: GatewayState,
     counters: Counters,
+    traces: Traces,
     shutdown: Shutdown,
 }
 
@@ -360,7 +375,8 @@ impl House {
             self.shutdown.clone(),
         );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
-        dashboard::secured(api.routes(self.health()).merge(pages))
+        let traced = from_fn_with_state(self.traces.clone(), traces::request);
+        dashboard::secured(api.routes(self.health()).merge(pages).layer(traced))
     }
 
     fn health(&self) -> Health {
@@ -391,6 +407,7 @@ impl House {
         }
         let closed = self.limiters.close().await.map_err(Error::Close);
         self.store.close().await;
+        self.traces.end().await;
         tracing::info!("ended");
         closed
     }

@@ -14,6 +14,7 @@ mod origins;
 mod paths;
 mod server;
 mod source;
+mod telemetry;
 mod tls;
 mod upstream;
 mod workload;
@@ -30,6 +31,7 @@ pub use networks::ClientNetwork;
 pub use origins::Origins;
 pub use paths::{PathPattern, PatternError};
 pub use server::Server;
+pub use telemetry::Telemetry;
 pub use tls::TlsFiles;
 pub use upstream::{Upstream, UserFrom};
 pub use workload::{Claims, Workload};
@@ -42,6 +44,8 @@ pub const FILE_DEFAULT: &str = "spillway.toml";
 pub struct Config {
     /// Where it listens and what it keeps.
     pub server: Server,
+    /// What is told of requests to other systems.
+    pub telemetry: Telemetry,
     /// The throttled APIs, by name, at least one.
     pub upstreams: Vec<Upstream>,
 }
@@ -61,8 +65,13 @@ impl Config {
             None if default.exists() => source::read(default)?,
             None => Table::new(),
         };
-        source::override_with(&mut table, variables)?;
-        Self::from_table(table)
+        let variables: Vec<_> = variables.into_iter().collect();
+        source::override_with(&mut table, variables.iter().cloned())?;
+        let config = Self::from_table(table)?;
+        Ok(Self {
+            telemetry: config.telemetry.or_standard(&variables)?,
+            ..config
+        })
     }
 
     /// Reads a configuration from its text.
@@ -82,6 +91,7 @@ impl Config {
         }
         Ok(Self {
             server: raw.server.check()?,
+            telemetry: raw.telemetry.check()?,
             upstreams: raw
                 .upstreams
                 .into_iter()
@@ -96,6 +106,8 @@ impl Config {
 struct Raw {
     #[serde(default)]
     server: server::Raw,
+    #[serde(default)]
+    telemetry: telemetry::Raw,
     #[serde(default)]
     upstreams: BTreeMap<String, upstream::Raw>,
     #[serde(default, rename = "mail")]

@@ -21,7 +21,12 @@ fn own_workload(rest: &str) -> Result<Config, Error> {
 
 #[test]
 fn what_is_left_out_has_its_documented_default() {
-    let Config { server, upstreams } = with("").unwrap();
+    let Config {
+        server,
+        upstreams,
+        telemetry,
+    } = with("").unwrap();
+    assert_eq!(telemetry.otlp_endpoint, None);
     assert_eq!(server.listen.to_string(), "127.0.0.1:3000");
     assert_eq!(server.gateway_listen.to_string(), "127.0.0.1:3001");
     assert_eq!(server.database_url, "sqlite://spillway.db");

@@ -51,6 +51,7 @@ use crate::{
     config::{self, Origins, WebAddress},
     limiter::Limiter,
     metrics::Traffic,
+    traces::Traces,
 };
 use batch::Batches;
 use browser::Asker;
@@ -76,6 +77,8 @@ struct Gateway {
     retry_after: RetryAfter,
     /// Where answers are counted.
     traffic: Traffic,
+    /// Where calls are traced.
+    traces: Traces,
 }
 
 impl GatewayState {
@@ -92,6 +95,7 @@ impl GatewayState {
         access: Access,
         proxies: TrustedProxies,
         traffic: Traffic,
+        traces: Traces,
     ) -> Result<Self, RootsError> {
         let named = |(config, limiter): (config::Upstream, Limiter)| {
             Ok((
@@ -109,6 +113,7 @@ impl GatewayState {
             exchanges: TaskTracker::new(),
             retry_after: RetryAfter::default(),
             traffic,
+            traces,
         })))
     }
 

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::http::RequestId;
 use crate::metrics::{Traffic, Via};
+use crate::traces::Span;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(super) struct Record {
     client_request_id: Option<String>,
     method: Method,
     traffic: Traffic,
+    /// Its span; it ends with the record.
+    pub(super) span: Span,
     arrived: Instant,
     admitted: Option<Instant>,
     /// What let the caller in: its token's id, or its network; empty where nothing did.
@@ -76,13 +79,14 @@ pub(super) struct Record {
 
 impl Record {
     /// A call that has just arrived.
-    pub(super) fn new(call: &Parts, traffic: Traffic) -> Self {
+    pub(super) fn new(call: &Parts, traffic: Traffic, span: Span) -> Self {
         Self {
             request_id: call.extensions.get().copied(),
             client_request_id: client_id(&call.headers).map(str::to_owned),
             upstream_request_id: None,
             method: call.method.clone(),
             traffic,
+            span,
             arrived: Instant::now(),
             admitted: None,
             caller: String::new(),
@@ -99,7 +103,8 @@ impl Record {
 
     /// A part of a batch that has just arrived.
     pub(super) fn of_part(batch: &Parts, method: &Method, traffic: Traffic) -> Self {
-        let mut record = Self::new(batch, traffic);
+        // The batch's own span tells of the whole.
+        let mut record = Self::new(batch, traffic, Span::default());
         record.method = method.clone();
         record
     }
@@ -142,6 +147,35 @@ impl Record {
         self.traffic.retried(upstream, workload, self.retries);
     }
 
+    /// What its span says: names of the configuration, and nothing of a caller's.
+    fn trace(&mut self) {
+        if !self.span.is_traced() {
+            return;
+        }
+        let wait_ms = i64::try_from(self.waited().as_millis()).unwrap_or(i64::MAX);
+        let span = &mut self.span;
+        span.set("http.request.method", self.method.to_string());
+        span.set("http.route", "/{upstream}/{path}");
+        span.set("spillway.upstream", self.upstream.clone());
+        span.set("spillway.workload", self.workload.clone());
+        if let Some(lane) = self.lane {
+            span.set("spillway.lane", lane.to_string());
+        }
+        span.set("spillway.wait_ms", wait_ms);
+        span.set("spillway.retries", i64::from(self.retries));
+        span.set("spillway.outcome", self.outcome.as_str());
+        if let Some(code) = self
+            .reason
+            .clone()
+            .filter(|_| self.outcome == Outcome::Refused)
+        {
+            span.set("spillway.refused", code);
+        }
+        if let Some(status) = self.status {
+            span.answered(status);
+        }
+    }
+
     fn waited(&self) -> Duration {
         self.admitted.map_or_else(
             || self.arrived.elapsed(),
@@ -153,6 +187,7 @@ impl Record {
 impl Drop for Record {
     fn drop(&mut self) {
         self.count();
+        self.trace();
         let upstream_ms = self.admitted.map(|at| millis(at.elapsed()));
         tracing::info!(
             target: "spillway::gateway",

@@ -208,6 +208,7 @@ impl Admitted<'_> {
             mut record,
         } = arrival;
         let mut request = onward(parts, body, &self.target, self.upstream);
+        record.span.hand_on(request.headers_mut());
         let mut answers = None;
         if let Some(links) = self.upstream.links() {
             answers = Some(Answers::to(request.headers(), links));
@@ -245,7 +246,9 @@ fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Req
 impl Arrival {
     fn new(request: Request<Body>, gateway: &Gateway) -> Self {
         let (parts, body) = request.into_parts();
-        let record = Record::new(&parts, gateway.traffic.clone());
+        let name = || format!("{} /{{upstream}}", parts.method);
+        let span = gateway.traces.begin(name, &parts.headers);
+        let record = Record::new(&parts, gateway.traffic.clone(), span);
         Self {
             parts,
             body,

@@ -1,7 +1,7 @@
 //! What machines read of the limiters: figures that name no user, tenant or app.
 //!
-//! Budgets are looked at [`PLACES`] at a time, and calls go on between: a scrape holds up
-//! nobody for longer than a grant takes a few times over.
+//! Budgets are looked at [`PLACES`] at a time, and calls go on between. What waits and what is
+//! in flight is counted in one go: of these there are far fewer, and they have bounds.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

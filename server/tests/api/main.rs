@@ -11,3 +11,4 @@ mod lists;
 mod repeated;
 #[path = "../support/mod.rs"]
 mod support;
+mod traces;

@@ -127,12 +127,17 @@ impl Arriving<'_> {
         let records = records
             .map(|(part, ask)| self.record(gateway, parts, part, ask.as_ref()))
             .collect();
+        let span = &record.span;
         let job = Job {
             gateway,
             upstream: self.upstream,
             batch: &batch,
             asks,
-            onward: &|body| self.onward(parts, body),
+            onward: &|body| {
+                let mut request = self.onward(parts, body);
+                span.hand_on(request.headers_mut());
+                request
+            },
             own: Own {
                 ids,
                 retry_after: &gateway.retry_after,
@@ -189,13 +194,7 @@ impl Arriving<'_> {
     }
 
     /// One part's line in the log.
-    fn record(
-        &self,
-        gateway: &Gateway,
-        batch: &Parts,
-        part: &Part,
-        ask: Option<&Ask>,
-    ) -> Record {
+    fn record(&self, gateway: &Gateway, batch: &Parts, part: &Part, ask: Option<&Ask>) -> Record {
         let mut record = Record::of_part(batch, &part.method, gateway.traffic.clone());
         self.upstream
             .limiter
