@@ -13,11 +13,11 @@ use utoipa::{
     openapi::{
         Content, ContentBuilder, OpenApi, Ref, RefOr, Response as Answer, ResponseBuilder,
         path::{Operation, PathItem},
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+        security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
     },
 };
 
-use crate::http::{Health, ProblemDocument};
+use crate::http::{Health, ProblemDocument, needs_token};
 
 /// The document as bytes: it is the same for as long as the process lives.
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
@@ -38,6 +38,21 @@ const EVERYWHERE: [(&str, &str); 4] = [
         "`not_acceptable`: `Accept` rules out what this answers with",
     ),
     ("421", "`unknown_host`: not one of `server.allowed_hosts`"),
+];
+
+/// The further answers of routes that need a token.
+const WITH_TOKEN: [(&str, &str); 4] = [
+    ("400", "`bad_header`: several `Authorization` headers"),
+    (
+        "401",
+        "`unauthorized`: no valid token; `WWW-Authenticate` names the scheme",
+    ),
+    (
+        "403",
+        "`scope_missing`, `role_missing`, `upstream_not_allowed`, `app_not_allowed`, `app_missing`, \
+         `user_not_allowed`: the token may not do this",
+    ),
+    ("503", "`storage`: the tokens cannot be read"),
 ];
 
 #[derive(utoipa::OpenApi)]
@@ -83,19 +98,33 @@ pub fn document() -> OpenApi {
     let mut document = Described::openapi();
     document.merge(super::described().into_openapi());
     document.merge(Health::described().into_openapi());
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        let answers = &mut operation.responses.responses;
-        for (status, description) in EVERYWHERE {
-            match answers.get_mut(status) {
-                Some(answer) => also(answer, description),
-                None => drop(answers.insert(status.to_owned(), answer(description))),
-            }
-        }
-        for (status, answer) in answers {
-            as_problem(status, answer);
+    for (path, item) in &mut document.paths.paths {
+        let with_token = needs_token(path);
+        for operation in operations(item) {
+            complete(operation, with_token);
         }
     }
     document
+}
+
+/// Adds what no handler says.
+fn complete(operation: &mut Operation, with_token: bool) {
+    let answers = &mut operation.responses.responses;
+    let more = if with_token { &WITH_TOKEN[..] } else { &[] };
+    for (status, description) in EVERYWHERE.iter().chain(more) {
+        match answers.get_mut(*status) {
+            Some(answer) => also(answer, description),
+            None => drop(answers.insert((*status).to_owned(), answer(description))),
+        }
+    }
+    for (status, answer) in answers {
+        as_problem(status, answer);
+    }
+    if with_token {
+        // The second: none, of a server that is open.
+        let token = SecurityRequirement::new::<_, [&str; 0], &str>("token", []);
+        operation.security = Some(vec![token, SecurityRequirement::default()]);
+    }
 }
 
 /// The document as it is answered, JSON.

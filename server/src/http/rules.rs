@@ -95,6 +95,11 @@ pub(super) async fn check(
     }
 }
 
+/// Whether whoever asks for this route has to bring a token, unless the server is open.
+pub(crate) fn needs_token(route: &str) -> bool {
+    matches!(of(route), Some(Rule::Token(_) | Rule::Change(_)))
+}
+
 /// The rule of a route as it was made; none: it has none.
 fn of(route: &str) -> Option<Rule> {
     let mut rules = RULES.iter();

@@ -90,6 +90,18 @@ fn it_is_3_1_and_every_operation_is_told_apart() {
                 assert!(problem.is_string(), "{name} {status}");
             }
         }
+        let with_token = !operation["security"].is_null();
+        let free = ["getHealth", "getReadiness", "getOpenApi"];
+        assert_eq!(
+            with_token,
+            !free.contains(&name.as_str().unwrap()),
+            "{name}"
+        );
+        assert_eq!(
+            with_token,
+            operation["responses"]["401"].is_object(),
+            "{name}"
+        );
         for status in ["400", "403", "406", "421"] {
             assert!(
                 operation["responses"][status].is_object(),
