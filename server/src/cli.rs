@@ -102,6 +102,9 @@ pub struct Simulate {
     /// Decides contents, window phases and latencies; the same seed, the same lookalike
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// How many of a thousand calls to Graph, and of its batches, fail by chance
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub faults_permille: u32,
     /// The shortest time a call takes, before scaling, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 300)]
     pub latency_ms_min: u64,
@@ -155,6 +158,7 @@ impl Simulate {
             windows: self.windows,
             rejected: self.rejected,
             seed: self.seed,
+            faults_permille: self.faults_permille,
             latency: Latency {
                 min_ms: self.latency_ms_min,
                 max_ms: self.latency_ms_max,
