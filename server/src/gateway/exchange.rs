@@ -142,7 +142,7 @@ impl Exchange {
             () = caller.closed() => return Err(Denied::default()),
             slot = self.readmission.slot(setback) => slot?,
         };
-        self.slot = slot;
+        self.slot = slot.with(self.slot.turn());
         self.record.retries += 1;
         Ok(())
     }

@@ -36,6 +36,7 @@ impl Heard {
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::Switched);
         }
+        slot.answered(parts.status);
         let mut heard = Self {
             hearing: Hearing::begin(&parts, slot),
             parts,

@@ -4,7 +4,7 @@
 //! says of its app counts first; and only those who may name users do so by `Spillway-User`.
 //! Where the gateway is open that is everybody.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use super::{
     bearer::{Bearer, Claims, KeySecret, bearer},
@@ -125,6 +125,26 @@ impl Reader {
                 ..Claims::default()
             },
         })
+    }
+
+    /// What the call's credential for the upstream is known by; `None`: it has none. The scheme
+    /// is left out, which may be written in several ways.
+    ///
+    /// # Errors
+    /// It has two.
+    pub fn credential(&self, headers: &HeaderMap) -> Result<Option<String>, IdentityError> {
+        if bearer(headers)
+            .map_err(|_| IdentityError::Ambiguous)?
+            .is_none()
+        {
+            return Ok(None);
+        }
+        let value = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        let whole = value.unwrap_or_default().trim_ascii();
+        let mut words = whole.splitn(2, u8::is_ascii_whitespace);
+        let (first, rest) = (words.next().unwrap_or_default(), words.next());
+        let credential = rest.unwrap_or(first).trim_ascii();
+        Ok(Some(self.secret.key("standing", credential)))
     }
 
     fn nobody(&self) -> IdentityError {

@@ -9,6 +9,7 @@
 mod answer;
 mod batch;
 mod bearer;
+mod bearers;
 mod browser;
 mod connections;
 mod cookies;

@@ -74,6 +74,12 @@ pub enum Refusal {
     /// Who calls may not do this.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// The upstream answered its bearer 401 a moment ago; told in this dialect.
+    #[error(
+        "the upstream answered 401 to this bearer less than a minute ago; get a new one, or come back \
+         later"
+    )]
+    Bearer(Dialect),
     /// Whether a token is valid cannot be known.
     #[error("the tokens cannot be read from the database now")]
     Tokens,
@@ -154,6 +160,7 @@ impl Refusal {
             Self::Headers(error) => header_kind(error),
             Self::Identity(_) => (StatusCode::BAD_REQUEST, "no_identity"),
             Self::Unauthorized(..) => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            Self::Bearer(_) => (StatusCode::UNAUTHORIZED, "bearer_refused"),
             Self::Denied(denied) => {
                 let problem = Problem::from(denied.clone());
                 (problem.status(), problem.code())
@@ -187,7 +194,10 @@ impl Refusal {
             Self::Batch(_) | Self::BatchMethod | Self::BatchType | Self::BatchTooLarge => {
                 self.in_graphs_words(ids)
             }
-            Self::Unauthorized(why, dialect) => unauthorized(&why.to_string(), *dialect, ids),
+            Self::Unauthorized(why, dialect) => {
+                unauthorized(&why.to_string(), "Spillway-Token", *dialect, ids)
+            }
+            Self::Bearer(dialect) => unauthorized(&self.to_string(), "Bearer", *dialect, ids),
             other => other.problem().into_response(),
         };
         let headers = response.headers_mut();
@@ -268,15 +278,16 @@ fn throttled(busy: &Busy, dialect: Dialect, ids: &Ids, retry_after: &RetryAfter)
     response
 }
 
-/// A 401 names what is asked for (RFC 9110, 11.6.1): the gateway's own header.
-fn unauthorized(why: &str, dialect: Dialect, ids: &Ids) -> Response {
+/// A 401 names the scheme that is asked for (RFC 9110, 11.6.1); the gateway's own header counts
+/// as one.
+fn unauthorized(why: &str, scheme: &'static str, dialect: Dialect, ids: &Ids) -> Response {
     let (media_type, body) = dialect.unauthorized(why, ids, jiff::Timestamp::now());
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Spillway-Token"));
+    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(scheme));
     response
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
-use http::{Request, Version, header::EXPECT, request::Parts};
+use http::{HeaderMap, Request, Version, header::EXPECT, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::oneshot,
@@ -121,7 +121,7 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
             dialect = upstream.workload(workload).1;
             let ask = ask(upstream, workload, &caller, &asked, parts, &target.path)?;
             limited = Some((upstream.limiter.clone(), ask.clone()));
-            acquire(upstream, &caller, ask, hold, record).await?
+            acquire(upstream, &caller, &parts.headers, ask, until, record).await?
         }
         None => gateway.unlimited()?,
     };
@@ -174,20 +174,27 @@ fn ask(
 async fn acquire(
     upstream: &Upstream,
     caller: &Caller,
+    headers: &HeaderMap,
     ask: Ask,
-    hold: Duration,
+    until: Instant,
     record: &mut Record,
 ) -> Result<Slot, Refusal> {
     let (workload, dialect) = upstream.workload(ask.workload);
     workload.clone_into(&mut record.workload);
     record.user.clone_from(&ask.user);
     record.lane = Some(ask.lane);
+    let turn = upstream.turn(headers, &ask, until).await?;
+    let hold = until.saturating_duration_since(Instant::now());
+    let index = ask.workload;
     let permit = upstream.limiter.acquire(ask, hold).await;
     let slot = permit
         .map(Slot::limited)
         .map_err(|refused| Refusal::by_limiter(refused, dialect))?;
-    // Its token may have been revoked while it waited: then the slot goes back untouched.
-    still_valid(caller, dialect).map(|()| slot)
+    // Its token, or its bearer, may have been refused while it waited: then the slot goes back
+    // untouched.
+    still_valid(caller, dialect)?;
+    upstream.still_good(turn.as_ref(), index)?;
+    Ok(slot.with(turn))
 }
 
 fn still_valid(caller: &Caller, dialect: Dialect) -> Result<(), Refusal> {

@@ -1,13 +1,15 @@
 //! The right to be on the wire, kept alive for as long as the call runs.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
+use http::StatusCode;
 use spillway::Signal;
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
 
+use super::bearers::Turn;
 use crate::limiter::Permit;
 
 /// A call's place upstream. Dropped before the call is on the wire, it costs nothing;
@@ -17,6 +19,8 @@ use crate::limiter::Permit;
 pub(super) struct Slot {
     right: Option<Right>,
     written: bool,
+    /// What is to be told of its bearer, if it has one.
+    turn: Option<Arc<Turn>>,
     renewals: Interval,
     ends: Instant,
 }
@@ -53,6 +57,7 @@ impl Slot {
         Self {
             right: Some(right),
             written: false,
+            turn: None,
             renewals,
             ends: now + run_max,
         }
@@ -96,6 +101,24 @@ impl Slot {
         }
     }
 
+    /// The same place with a bearer, whose standing its answer tells.
+    pub(super) fn with(mut self, turn: Option<Arc<Turn>>) -> Self {
+        self.turn = turn;
+        self
+    }
+
+    /// The bearer's turn, for another attempt.
+    pub(super) fn turn(&self) -> Option<Arc<Turn>> {
+        self.turn.clone()
+    }
+
+    /// The upstream answered.
+    pub(super) fn answered(&self, status: StatusCode) {
+        if let Some(turn) = &self.turn {
+            turn.answered(status);
+        }
+    }
+
     /// Whether some of the call may be on the wire from here on.
     pub(super) fn written(&mut self, written: bool) {
         self.written = written;
@@ -125,6 +148,9 @@ impl Slot {
     /// The call is over as far as this place is concerned, but not ended: what was never
     /// written costs nothing, anything else stays taken until its permit expires.
     pub(super) fn release(&mut self) {
+        if let (Some(_), Some(turn), true) = (&self.right, &self.turn, self.written) {
+            turn.lingers();
+        }
         match self.right.take() {
             Some(Right::Limited(permit)) if !self.written => permit.refund(),
             // A permit that is only dropped is held to its expiry.

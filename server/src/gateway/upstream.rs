@@ -8,20 +8,23 @@ use std::{
 
 use http::{HeaderMap, Method};
 use spillway::{Scope, policy::Dimension};
+use tokio::time::Instant;
 
 use super::{
     batch,
     bearer::KeySecret,
+    bearers::{self, Bearers, NotNow, Turn},
     connections::{Connections, RootsError},
     dialect::Dialect,
     identity::{Identity, IdentityError, Reader},
     links::Links,
+    refusal::Refusal,
     request_headers::Asked,
 };
 use crate::{
     access::Caller,
     config::{self, Claims, ClientNetwork, WebAddress},
-    limiter::{Limiter, WorkloadIndex},
+    limiter::{Ask, BlockedBy, Busy, Limiter, WorkloadIndex},
 };
 
 /// How many connections are kept for calls whose number at once nobody limits.
@@ -29,6 +32,10 @@ const KEPT_UNLIMITED: usize = 64;
 
 /// The most connections that are kept without a call.
 const KEPT_MAX: usize = 1_024;
+
+/// What a caller is told whose bearer waits for another that claims the same: as long as an
+/// answer commonly takes.
+const TURN_COMES_IN: Duration = Duration::from_secs(1);
 
 /// Where calls go, who limits them, and how their callers are told.
 pub(super) struct Upstream {
@@ -42,6 +49,8 @@ pub(super) struct Upstream {
     pub(super) limiter: Limiter,
     /// How calls get there.
     pub(super) connections: Arc<Connections>,
+    /// Which bearers it has accepted.
+    bearers: Bearers,
     /// Whose callers need no token, the narrowest network first.
     pub(super) clients: Vec<Arc<ClientNetwork>>,
     /// Everything that has limits, and its clients' dialect.
@@ -65,6 +74,7 @@ impl Upstream {
         Ok(Self {
             connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),
             limited: config.limited().map(told).collect(),
+            bearers: Bearers::new(limiter.wall(bearers::REFUSED_MS)),
             clients: config.clients,
             base: config.base_url,
             identities: Reader {
@@ -133,6 +143,49 @@ impl Upstream {
                 self.identities.of_app(caller, asked, headers)
             }
             identity => identity,
+        }
+    }
+
+    /// Waits, at most `until`, for the turn of a call with its bearer; `None`: it has none.
+    pub(super) async fn turn(
+        &self,
+        headers: &HeaderMap,
+        ask: &Ask,
+        until: Instant,
+    ) -> Result<Option<Arc<Turn>>, Refusal> {
+        let Some(key) = self.identities.credential(headers)? else {
+            return Ok(None);
+        };
+        let claimed = (ask.app.clone(), ask.tenant.clone(), ask.user.clone());
+        let turn = self.bearers.turn(key, claimed, until).await;
+        turn.map(|turn| Some(Arc::new(turn)))
+            .map_err(|not| self.not_now(not, ask.workload))
+    }
+
+    /// Whether the bearer was refused while its call waited for its permit.
+    pub(super) fn still_good(
+        &self,
+        turn: Option<&Arc<Turn>>,
+        workload: WorkloadIndex,
+    ) -> Result<(), Refusal> {
+        match turn {
+            Some(turn) if turn.is_refused() => Err(self.not_now(NotNow::Refused, workload)),
+            _ => Ok(()),
+        }
+    }
+
+    fn not_now(&self, not: NotNow, workload: WorkloadIndex) -> Refusal {
+        let dialect = self.workload(workload).1;
+        match not {
+            NotNow::Refused => Refusal::Bearer(dialect),
+            NotNow::Busy => Refusal::Busy(
+                Busy {
+                    wait: TURN_COMES_IN,
+                    exact: false,
+                    blocked_by: BlockedBy::Queue,
+                },
+                dialect,
+            ),
         }
     }
 

@@ -161,6 +161,12 @@ impl Limiter {
         &self.inner.app
     }
 
+    /// Wall time in so many milliseconds of the limits' clock.
+    #[must_use]
+    pub fn wall(&self, ms: u64) -> Duration {
+        self.inner.clock.wall(ms)
+    }
+
     /// How long a call may be held, wall time.
     #[must_use]
     pub fn hold_max(&self) -> Duration {

@@ -228,11 +228,17 @@ async fn a_call_whose_token_is_revoked_while_it_waits_does_not_go() {
     );
     let first = tokio::spawn(sent(app.gateway, call(&stays)));
     peer.until(|counts| counts.in_flight == 1).await;
-    let waiting = tokio::spawn(sent(app.gateway, call(&goes)));
+    // Somebody else's bearer, so that it waits for its permit and not for the bearer's turn.
+    let other = |token: &str| {
+        Request::get(PAGES)
+            .header("spillway-token", token)
+            .header("authorization", "Bearer opaque-of-bob")
+    };
+    let waiting = tokio::spawn(sent(app.gateway, other(&goes)));
     until_waiting(&app).await;
     app.revoke(&goes).await;
     let begun = std::time::Instant::now();
-    while sent(app.gateway, call(&goes).header("spillway-wait-ms", 0))
+    while sent(app.gateway, other(&goes).header("spillway-wait-ms", 0))
         .await
         .status
         != StatusCode::UNAUTHORIZED

@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod bearers;
 mod entry;
 mod networks;
 mod processes;

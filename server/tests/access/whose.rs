@@ -14,6 +14,12 @@ fn claiming(claims: Value) -> String {
     format!("Bearer e30.{payload}.c2ln")
 }
 
+/// A bearer of one user, told from others by what stands for its signature.
+pub fn claiming_as(user: &str, signature: &str) -> String {
+    let bearer = claiming(json!({ "oid": user }));
+    bearer.replace("c2ln", signature)
+}
+
 fn call(token: &str, claims: Value) -> Builder {
     Request::get(PAGES)
         .header("spillway-token", token)
@@ -21,7 +27,7 @@ fn call(token: &str, claims: Value) -> Builder {
 }
 
 /// Who was charged: `app/tenant/user` of each user that counts, sorted.
-async fn charged(app: &TestApp) -> Vec<String> {
+pub async fn charged(app: &TestApp) -> Vec<String> {
     let workload = workload(app, "onenote").await;
     let budgets = workload["budgets"].as_array().unwrap().clone();
     let text = |budget: &Value, name: &str| budget[name].as_str().unwrap_or("").to_owned();

@@ -123,6 +123,11 @@ impl Arriving<'_> {
         let batch = Batch::read(&message, &self.envelope(parts))?;
         let asks = batch.parts.iter().map(|part| self.ask(parts, part));
         let asks: Vec<_> = asks.collect::<Result<_, _>>()?;
+        let first = asks.iter().flatten().next();
+        let turn = match first {
+            Some(ask) => self.upstream.turn(&parts.headers, ask, until).await?,
+            None => None,
+        };
         let records = batch.parts.iter().zip(&asks);
         let records = records
             .map(|(part, ask)| self.record(gateway, parts, part, ask.as_ref()))
@@ -138,6 +143,7 @@ impl Arriving<'_> {
                 span.hand_on(request.headers_mut());
                 request
             },
+            turn,
             own: Own {
                 ids,
                 retry_after: &gateway.retry_after,

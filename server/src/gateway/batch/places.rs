@@ -23,19 +23,22 @@ impl<'a> Job<'a> {
     /// Waits for a part's permit, at most until the hold ends. Dropped, it leaves no trace.
     pub(super) fn place(&self, part: usize) -> Placed<'a> {
         let (gateway, upstream) = (self.gateway, self.upstream);
-        let ask = self.asks[part].clone();
+        let (ask, turn) = (self.asks[part].clone(), self.turn.clone());
         let hold = self.until.saturating_duration_since(Instant::now());
         Box::pin(async move {
             let Some(ask) = ask else {
                 let slot = gateway.unlimited()?;
                 return Ok(Place { slot, probe: false });
             };
-            let dialect = upstream.workload(ask.workload).1;
+            let workload = ask.workload;
+            let dialect = upstream.workload(workload).1;
             let permit = upstream.limiter.acquire(ask, hold).await;
             let permit = permit.map_err(|refused| Refusal::by_limiter(refused, dialect))?;
             let probe = permit.is_probe();
+            let slot = Slot::limited(permit);
+            upstream.still_good(turn.as_ref(), workload)?;
             Ok(Place {
-                slot: Slot::limited(permit),
+                slot: slot.with(turn),
                 probe,
             })
         })

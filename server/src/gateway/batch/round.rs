@@ -192,6 +192,7 @@ impl Round {
         let Some(mut answers) = plain.then(|| answer::read(&body)).flatten() else {
             return self.hear_other(head, body, unix_ms);
         };
+        self.answered(head.status);
         let told = self.parts.iter_mut().map(|going| {
             let place = answers.iter().position(|(key, _)| *key == going.key);
             let answer = place.map(|place| answers.swap_remove(place).1);
@@ -207,8 +208,16 @@ impl Round {
         Came::Answers(head, told)
     }
 
+    /// The upstream looks at a batch's bearer once.
+    fn answered(&self, status: StatusCode) {
+        for going in &self.parts {
+            going.slot.answered(status);
+        }
+    }
+
     /// One answer for all parts.
     fn hear_other(&mut self, head: Parts, body: Bytes, unix_ms: u64) -> Came {
+        self.answered(head.status);
         let headers = head.headers.iter();
         let headers: Vec<_> = headers
             .map(|(name, value)| (name.as_str(), value.as_bytes()))

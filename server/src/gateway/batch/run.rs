@@ -19,7 +19,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
     super::{
-        Gateway, failure::Failure, record::Record, refusal::Refusal, slot::Slot, upstream::Upstream,
+        Gateway, bearers::Turn, failure::Failure, record::Record, refusal::Refusal, slot::Slot,
+        upstream::Upstream,
     },
     answer::Answer,
     links,
@@ -56,6 +57,8 @@ pub(super) struct Job<'a> {
     pub(super) batch: &'a Batch,
     /// Whose limits each part meets; `None`: nobody's.
     pub(super) asks: Vec<Option<Ask>>,
+    /// Its bearer's turn, if it has one: of the first part's user, as all have one bearer.
+    pub(super) turn: Option<Arc<Turn>>,
     /// The request with a body of its own.
     pub(super) onward: &'a (dyn Fn(Bytes) -> Request<Body> + Send + Sync),
     pub(super) own: Own<'a>,
