@@ -57,6 +57,14 @@ impl Journal {
         Self::with(None)
     }
 
+    /// One of a process that was killed: it takes nothing, and nobody begins another.
+    #[cfg(test)]
+    pub(super) fn of_the_dead() -> Self {
+        let journal = Self::closed();
+        journal.shared.broken.store(false, Ordering::Release);
+        journal
+    }
+
     fn with(file: Option<File>) -> Self {
         let shared = Shared {
             broken: AtomicBool::new(file.is_none()),

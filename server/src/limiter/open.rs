@@ -207,11 +207,10 @@ impl Limiters {
 
 #[cfg(test)]
 impl Inner {
-    /// Nothing can be written any more.
-    pub(super) fn close_journal(&self) {
-        let closed = super::journal::Journal::closed();
+    /// From here on all shards write to this.
+    pub(super) fn replace_journals(&self, journal: &super::journal::Journal) {
         let cores = self.shards.each();
-        cores.for_each(|mut core| core.journal = closed.clone());
+        cores.for_each(|mut core| core.journal = journal.clone());
     }
 }
 
@@ -221,7 +220,9 @@ impl Limiters {
     pub(super) fn kill(self) {
         self.tasks.iter().for_each(JoinHandle::abort);
         for limiter in self.limiters {
-            limiter.inner.close_journal();
+            // A round of the keeper's may still run; it must find nothing to do.
+            let dead = super::journal::Journal::of_the_dead();
+            limiter.inner.replace_journals(&dead);
         }
     }
 }

@@ -84,7 +84,8 @@ pub(super) fn kill(limiters: Limiters) {
 
 /// From here on nothing can be written, until the keeper begins anew.
 pub(super) fn break_journal(limiters: &Limiters) {
-    limiters.all()[0].inner.close_journal();
+    let closed = super::journal::Journal::closed();
+    limiters.all()[0].inner.replace_journals(&closed);
 }
 
 async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, Refused> {
