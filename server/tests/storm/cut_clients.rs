@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     ALONE, PATIENCE, SCALE,
-    load::{Load, until_load},
+    load::{Load, until_idle, until_load},
     simulator::{Simulator, free_port},
     support::TestApp,
 };
@@ -156,15 +156,14 @@ async fn a_thousand_cut_clients_and_a_killed_upstream_leave_nothing_behind() {
     // Nothing runs and nobody waits. Of the bodies that were cut, and of the calls that ran
     // when the upstream died, nobody knows the end: two minutes, as for every such call.
     let lingering = until_load(app.dashboard, Load::NONE).await;
-    assert!(lingering <= 10 + 20, "{lingering}");
-    // Every slot that does not linger is usable.
+    assert!(lingering <= 20, "more than may run at once: {lingering}");
+    // They may be all that the app may have at once: then others are served when they are over.
     let mut calls = JoinSet::new();
     for user in 200..220 {
         calls.spawn(patient_client(gateway, user));
     }
     timeout(PATIENCE, calls.join_all()).await.unwrap();
-    let still = until_load(app.dashboard, Load::NONE).await;
-    assert!(still <= lingering, "{still}");
+    until_idle(app.dashboard).await;
     assert_eq!(panics.load(Ordering::Relaxed), 0, "somebody panicked");
     for stats in [before, simulator.stats().await] {
         assert_eq!(stats["rejected"], 0, "{stats}");

@@ -49,6 +49,16 @@ pub async fn load(dashboard: SocketAddr) -> Load {
     }
 }
 
+/// Waits until nothing runs, nobody waits and no permit is kept any more.
+pub async fn until_idle(dashboard: SocketAddr) {
+    let idle = async {
+        while load(dashboard).await != Load::NONE {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(PATIENCE, idle).await.unwrap();
+}
+
 /// Waits for calls that run and callers who wait; says how many permits linger then.
 pub async fn until_load(dashboard: SocketAddr, wanted: Load) -> u64 {
     let mut seen = Load::NONE;

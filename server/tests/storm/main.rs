@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-/// Longer than any single step may take.
-const PATIENCE: Duration = Duration::from_secs(100);
+/// Longer than any single step may take: permits of calls whose end nobody knows are kept for
+/// two minutes.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One storm at a time: each needs the machine for itself.
 static ALONE: Mutex<()> = Mutex::const_new(());
