@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod moods;
+
 use spillway::{
     Answer, Busy, Call, Dimension, Engine, Grant, Instant, Key, Lane, Layer, Policy, Refusal,
     Scope, Settings, Settled, Share, Ticket,
