@@ -134,7 +134,8 @@ impl Breaker {
         }
     }
 
-    /// Why a call of `lane` may not go now, with `running` calls of the budget in flight.
+    /// Why a call of `lane` may not go now, with `running` calls of the budget in flight whose
+    /// answers are awaited.
     pub(crate) fn refusing(
         &self,
         now: Instant,

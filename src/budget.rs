@@ -98,7 +98,7 @@ pub(crate) fn fits(
     let stopped = || {
         let breaker = node.breaker();
         breaker.is_some_and(|breaker| {
-            let refusing = breaker.refusing(now, cost.lane, node.calls(), probe_ms);
+            let refusing = breaker.refusing(now, cost.lane, node.calls_answering(), probe_ms);
             refusing.is_some()
         })
     };
@@ -245,7 +245,7 @@ impl Sight<'_> {
         let probe_ms = self.assumed.probe_ms;
         let Refusing { at, exact, soft } =
             node.breaker()?
-                .refusing(self.now, cost.lane, node.calls(), probe_ms)?;
+                .refusing(self.now, cost.lane, node.calls_answering(), probe_ms)?;
         let obstacle = if soft {
             Obstacle::Soft
         } else {

@@ -67,6 +67,8 @@ impl Engine {
                 node.linger(permit, held.expires_at);
             }
         }
+        // A recovery does not wait for its answer any more.
+        self.stir(held.user);
     }
 
     /// The upstream said what a running call costs: it weighs that much from now on, at least

@@ -157,6 +157,13 @@ impl Node {
         u64::from(self.running.calls.foreground) + u64::from(self.running.calls.background)
     }
 
+    /// How many calls are in flight that somebody will tell the end of. The others say nothing
+    /// of a recovery any more, and would keep it waiting for the whole of their leases.
+    #[inline]
+    pub(crate) fn calls_answering(&self) -> u64 {
+        self.calls().saturating_sub(self.lingering())
+    }
+
     /// What the upstream said of it.
     #[inline]
     pub(crate) fn breaker(&self) -> Option<&Breaker> {

@@ -74,13 +74,15 @@ impl Engine {
     }
 
     /// The end of taking over: goes on with this number, or a later one that was given out
-    /// already; takes running calls to end by their expiry, unless somebody says otherwise;
-    /// and lets others probe what was probed by a call that is no more.
-    pub fn restored(&mut self, next: Permit) {
+    /// already; takes the running calls whose end nobody `tells` to end by their expiry, as
+    /// those whose connections ended with the last process; and lets others probe what was
+    /// probed by a call that is no more.
+    pub fn restored(&mut self, next: Permit, tells: impl Fn(Permit) -> bool) {
         self.go_on_with(next.0);
         let now = self.now;
-        let permits: Vec<_> = self.leases.iter().map(|held| held.permit).collect();
-        permits
+        let running = self.leases.iter().map(|held| held.permit);
+        let untold: Vec<_> = running.filter(|permit| !tells(*permit)).collect();
+        untold
             .into_iter()
             .for_each(|permit| self.abandon(now, permit));
         for place in self.tree.places() {

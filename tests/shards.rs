@@ -143,7 +143,7 @@ fn numbers_go_on_behind_the_highest_after_a_restart_whoever_gave_it() {
         several.extend((0..engines).map(|position| {
             let mut engine = engine();
             engine.share_numbers(position, engines);
-            engine.restored(Permit(highest.0 + 1));
+            engine.restored(Permit(highest.0 + 1), |_| false);
             engine
         }));
         for (n, engine) in several.iter_mut().enumerate() {

@@ -236,7 +236,7 @@ impl World {
         self.engine
             .leases()
             .for_each(|lease| restarted.restore_lease(&lease));
-        restarted.restored(self.engine.next_permit());
+        restarted.restored(self.engine.next_permit(), |_| false);
         assert_eq!(self.engine.records(self.now), restarted.records(self.now));
         self.engine = restarted;
     }

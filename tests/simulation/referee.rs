@@ -14,6 +14,8 @@ struct Sent {
     call: Call,
     /// When it ended, or its lease; none while it runs.
     ended_at: Option<Instant>,
+    /// Whether nobody will tell its end.
+    abandoned: bool,
 }
 
 /// All calls that may still count.
@@ -43,6 +45,7 @@ impl Referee {
         let sent = Sent {
             call: call.clone(),
             ended_at: None,
+            abandoned: false,
         };
         self.sent.insert((permit, false), sent);
     }
@@ -53,11 +56,25 @@ impl Referee {
         }
     }
 
+    pub fn abandoned(&mut self, permit: Permit) {
+        if let Some(sent) = self.sent.get_mut(&(permit, false)) {
+            sent.abandoned = true;
+        }
+    }
+
+    /// Of the calls that ran, only the ends of these will be told.
+    pub fn restarted(&mut self, outside: &[Permit]) {
+        for ((permit, _), sent) in &mut self.sent {
+            sent.abandoned |= !outside.contains(permit);
+        }
+    }
+
     /// A call whose lease had expired did run until now: it counts again.
     pub fn overran(&mut self, now: Instant, permit: Permit, call: &Call) {
         let sent = Sent {
             call: call.clone(),
             ended_at: Some(now),
+            abandoned: false,
         };
         self.sent.insert((permit, true), sent);
     }
@@ -83,9 +100,10 @@ impl Referee {
         used
     }
 
-    /// How many calls of `key`'s budget run.
-    pub fn running(&self, key: &Key) -> u64 {
-        let running = self.sent.values().filter(|sent| sent.ended_at.is_none());
+    /// How many calls of `key`'s budget run whose end will be told.
+    pub fn answering(&self, key: &Key) -> u64 {
+        let sent = self.sent.values();
+        let running = sent.filter(|sent| sent.ended_at.is_none() && !sent.abandoned);
         running.filter(|sent| charged(&sent.call, key)).count() as u64
     }
 

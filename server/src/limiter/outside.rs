@@ -228,6 +228,11 @@ impl Restored {
         }
     }
 
+    /// Whether somebody outside holds it, who will tell its end.
+    pub(super) fn holds(&self, permit: Permit) -> bool {
+        self.ids.contains_key(&permit)
+    }
+
     pub(super) fn finish(self) -> Outside {
         self.outside
     }

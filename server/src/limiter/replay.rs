@@ -26,7 +26,8 @@ impl Found {
             if let Some(at) = self.full_at {
                 engine.assume_full(at);
             }
-            engine.restored(Permit(self.next_permit));
+            let outside = &replay.outside;
+            engine.restored(Permit(self.next_permit), |permit| outside.holds(permit));
         }
         replay.outside.finish()
     }

@@ -131,10 +131,10 @@ impl Driver {
         let begin = Instant::default();
         let mut engine = engine(self.sizes, self.policies.clone(), begin, self.hash_seed);
         if counts_lost {
-            engine.restored(self.engine.next_permit());
+            engine.restored(self.engine.next_permit(), |_| false);
             engine.assume_full(now);
         } else {
-            self.store.replay(&mut engine);
+            self.store.replay(&mut engine, outside);
             // It takes a window until lost counts no longer matter, however often it starts.
             if let Some(at) = self.engine.full_at() {
                 engine.assume_full(at);

@@ -51,8 +51,8 @@ impl Store {
         self.journal.clear();
     }
 
-    /// Brings a fresh engine to where the journal ends.
-    pub fn replay(&self, engine: &mut Engine) {
+    /// Brings a fresh engine to where the journal ends. `outside`: as for a snapshot.
+    pub fn replay(&self, engine: &mut Engine, outside: &[Permit]) {
         self.budgets
             .values()
             .for_each(|budget| engine.restore_budget(budget));
@@ -75,6 +75,6 @@ impl Store {
                 }
             }
         }
-        engine.restored(Permit(self.next_permit));
+        engine.restored(Permit(self.next_permit), |permit| outside.contains(&permit));
     }
 }

@@ -1,5 +1,5 @@
 //! A half-open budget is tried by one call at a time, with a short lease; a recovering one
-//! carries no more calls than its ramp says.
+//! awaits no more answers than its ramp says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,10 +101,10 @@ impl OneProbe {
                     format!("{permit} tries {key:?} until {expires_at:?}")
                 })?;
             }
-            let running = scene.referee.running(&key);
+            let running = scene.referee.answering(&key);
             let ramp = view.breaker.ramp_calls.map(u64::from);
             require(ramp.is_none_or(|ramp| running <= ramp), || {
-                format!("{running} calls in recovering {key:?}, {ramp:?} may")
+                format!("{running} answers awaited in recovering {key:?}, {ramp:?} may")
             })?;
         }
         Ok(())

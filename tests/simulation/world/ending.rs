@@ -75,6 +75,7 @@ impl World<'_> {
             }
             Ending::Abandon => {
                 self.driver.abandon(self.now, permit);
+                self.referee.abandoned(permit);
                 self.forget(permit);
                 self.settle()
             }

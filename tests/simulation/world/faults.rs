@@ -69,6 +69,7 @@ impl World<'_> {
         self.killed = false;
         let outside: Vec<Permit> = self.flights.keys().copied().collect();
         self.driver.restart(self.now, counts_lost, &outside);
+        self.referee.restarted(&outside);
         self.expire()?;
         self.trace(Kind::Restarted, self.driver.next_permit().0, self.now);
         self.show(&Seen::Restarted { counts_lost })?;
