@@ -106,6 +106,32 @@ async fn renewals_end_after_15_minutes() {
 }
 
 #[tokio::test]
+async fn a_recovery_waits_after_a_kill_for_what_is_still_held() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    let slow = take(&limiters).await;
+    let throttled = take(&limiters).await;
+    limiters.all()[0]
+        .complete(&Owner::OPEN, throttled.id, &answer(429))
+        .unwrap();
+    advance(Duration::from_secs(2)).await;
+    let probe = take(&limiters).await;
+    complete(&limiters, probe.id).unwrap();
+    let refused = async |limiters: &Limiters| {
+        let asked = limiters.all()[0].hand_out(Owner::OPEN, ask(), NO_HOLD);
+        asked.await.is_err()
+    };
+    assert!(refused(&limiters).await, "one at once");
+    kill(limiters);
+
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert!(refused(&limiters).await, "its end will be told");
+    complete(&limiters, slow.id).unwrap();
+    take(&limiters).await;
+    assert!(refused(&limiters).await, "one at once");
+}
+
+#[tokio::test]
 async fn permits_outlive_a_kill_whatever_became_of_them() {
     let place = Place::new().await;
     for generations in 0..2 {
