@@ -162,9 +162,10 @@ impl Engine {
         }
         // A driver that was late must not let a call go whose hold is over.
         self.turn_away_overdue(|deadline| deadline < now);
-        let apps: Vec<_> = self.queues.keys().copied().collect();
-        apps.into_iter().for_each(|app| self.pass(app));
+        self.pass_all();
         self.turn_away_overdue(|deadline| deadline <= now);
+        // Who stood behind one that was turned away may go, or has a time to wake at.
+        self.pass_all();
     }
 
     /// What became of parked calls since this was last asked.
@@ -180,6 +181,11 @@ impl Engine {
         fits.chain(self.leases.next_expiry())
             .chain([*deadline])
             .min()
+    }
+
+    fn pass_all(&mut self) {
+        let apps: Vec<_> = self.queues.keys().copied().collect();
+        apps.into_iter().for_each(|app| self.pass(app));
     }
 
     fn turn_away_overdue(&mut self, is_over: impl Fn(Instant) -> bool) {

@@ -63,11 +63,16 @@ impl Engine {
         let Some(mut queue) = self.queues.remove(&app) else {
             return;
         };
-        while let Some(waiter) = self.next_turn(&mut queue) {
-            queue.take_turn(&waiter);
-            self.settle_turn(waiter);
+        loop {
+            queue.stirred = false;
+            if let Some(waiter) = self.next_turn(&mut queue) {
+                queue.take_turn(&waiter);
+                self.settle_turn(waiter);
+            } else if !queue.stirred {
+                // Nobody was turned away meanwhile for whom another stood back or aside.
+                break;
+            }
         }
-        queue.stirred = false;
         if queue.len() > 0 {
             self.queues.insert(app, queue);
         }

@@ -338,6 +338,56 @@ fn those_that_wait_are_told_when_a_pause_outlasts_their_hold_and_go_when_it_is_e
     );
 }
 
+/// The first of its user's needs more than frees in its hold; it is turned away at its end.
+#[test]
+fn who_stood_behind_a_call_whose_hold_is_over_goes_in_that_instant() {
+    let mut world = World::of(policy(&[(Scope::User, MINUTE, 2)]));
+    world.pass(&call("ana", Lane::Foreground));
+    let _running = world.go(&call("ana", Lane::Foreground));
+    let heavy = Call {
+        weight: 2,
+        ..call("ana", Lane::Foreground)
+    };
+    let heavy = world.park(&heavy, 100_000);
+    let light = world.park(&call("ana", Lane::Foreground), 110_000);
+    world.pass_ms(100_000);
+    let told = world.settled();
+    assert!(
+        matches!(&told[..], [
+            Settled { ticket: first, outcome: Err(_) },
+            Settled { ticket: second, outcome: Ok(_) },
+        ] if (*first, *second) == (heavy, light)),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_call_turned_away_leaves_others_of_its_user_their_time_to_wake() {
+    let mut world = World::of(policy(&[(Scope::Tenant, MINUTE, 2)]));
+    world.pass(&call("ana", Lane::Background));
+    world.pass(&call("ana", Lane::Foreground));
+    let frees_at = world.now.plus_ms(60_031);
+    let click = world.park(&call("ana", Lane::Foreground), 100_000);
+    let job = world.park(&call("ana", Lane::Background), 70_000);
+    assert_eq!(world.engine.wake_at(), Some(frees_at));
+    world
+        .engine
+        .pause(world.now, Whose::Upstream, world.now.plus_ms(90_000))
+        .expect("few are");
+    let told = world.settled();
+    assert!(
+        matches!(&told[..], [Settled { ticket, outcome: Err(_) }] if *ticket == job),
+        "{told:?}"
+    );
+    assert_eq!(world.engine.wake_at(), Some(frees_at));
+    world.pass_ms(60_031);
+    let told = world.settled();
+    assert!(
+        matches!(&told[..], [Settled { ticket, outcome: Ok(_) }] if *ticket == click),
+        "{told:?}"
+    );
+}
+
 /// Both of a user's and its app's hours are used up, the app's later: the wait is the longer one.
 #[test]
 fn where_two_scopes_are_saturated_the_wait_is_the_longer_one() {

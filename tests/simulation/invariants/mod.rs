@@ -14,6 +14,7 @@ mod refusals;
 mod service;
 mod tickets;
 mod waits;
+mod wakes;
 
 use crate::script::Script;
 use crate::seen::{Scene, Seen};
@@ -39,6 +40,7 @@ pub fn all(script: &Script) -> Vec<Box<dyn Invariant>> {
         Box::new(refusals::ChargesNothing),
         Box::new(justice::OnlyForAReason::default()),
         Box::new(waits::ExactWaits),
+        Box::new(wakes::NobodyOversleeps),
         Box::new(breakers::OpenMeansShut::default()),
         Box::new(probes::OneProbe::default()),
         Box::new(openings::OpensForAReason::default()),
