@@ -34,11 +34,11 @@ pub fn script(seed: u64) -> Script {
     let lasts_ms = (longest_ms * prng.between(4, 12)).clamp(60_000, 4 * 3_600_000);
     let sizes = sizes(&mut prng);
     let callers = callers(&mut prng, kind, &policies, lasts_ms);
-    let faults = if kind == Kind::Wild {
-        faults(&mut prng, policies.len(), lasts_ms)
-    } else {
-        Vec::new()
-    };
+    let mut faults = Vec::new();
+    if kind == Kind::Wild {
+        faults = self::faults(&mut prng, policies.len(), lasts_ms);
+        faults.extend(pauses(seed, lasts_ms));
+    }
     Script {
         seed,
         sizes,
@@ -257,5 +257,33 @@ fn what(prng: &mut Prng, workloads: usize) -> What {
             open: prng.percent(60),
         },
         _ => What::Reset { workload, app },
+    }
+}
+
+/// The stream of pauses; others are numbered from 1 on.
+const PAUSES: u64 = 1 << 40;
+
+/// Pauses are a stream of their own: the rest of a world is the same without them.
+fn pauses(seed: u64, world_ms: u64) -> Vec<Fault> {
+    let mut prng = Prng::of_part(seed, PAUSES);
+    let count = prng.one_of(&[0, 0, 1, 2, 4]);
+    let pause = |n: u32| Fault {
+        id: 1_000 + n,
+        at_ms: prng.between(0, world_ms),
+        lasts_ms: prng.between(1, world_ms / 4),
+        what: pause(&mut prng),
+    };
+    (0..count).map(pause).collect()
+}
+
+/// Of all, an app, a tenant or a user.
+fn pause(prng: &mut Prng) -> What {
+    let mut one_of = |n: u64| u8::try_from(prng.next() % n).unwrap_or(0);
+    let width = one_of(4);
+    What::Pause {
+        app: (width > 0).then(|| one_of(2)),
+        tenant: (width > 1).then(|| one_of(3)),
+        user: (width > 2).then(|| one_of(4)),
+        resumed: one_of(3) == 0,
     }
 }

@@ -17,6 +17,7 @@ mod adapter;
 mod answers;
 mod generate;
 mod invariants;
+mod pauses;
 mod prng;
 mod referee;
 mod script;

@@ -144,6 +144,14 @@ pub enum What {
     },
     /// An operator resets an app's budget, when the fault begins.
     Reset { workload: usize, app: u8 },
+    /// An operator pauses the background calls of all, or of an app, a tenant or a user; the
+    /// pause ends by itself, or is ended half-way.
+    Pause {
+        app: Option<u8>,
+        tenant: Option<u8>,
+        user: Option<u8>,
+        resumed: bool,
+    },
 }
 
 impl Fault {

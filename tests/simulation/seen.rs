@@ -7,6 +7,7 @@ use spillway::{
 };
 
 use crate::adapter::{Driver, Fork};
+use crate::pauses::Pauses;
 use crate::referee::Referee;
 use crate::script::Script;
 
@@ -93,6 +94,7 @@ pub struct Scene<'a> {
     pub driver: &'a mut Driver,
     pub referee: &'a Referee,
     pub waiting: &'a BTreeMap<Ticket, Waiting>,
+    pub pauses: &'a Pauses,
     /// How many exact waits were checked.
     pub exact_waits: &'a mut u64,
 }

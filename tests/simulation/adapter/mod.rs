@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use spillway::{
     Answer, BudgetRecord, BudgetView, Call, Ended, Engine, Instant, Key, Lease, NotRenewed, Permit,
-    Policy, Scope, Settings, Settled, Signal, Ticket, Trip, WorkloadView,
+    Policy, Scope, Settings, Settled, Signal, Ticket, Trip, Whose, WorkloadView,
 };
 
 use crate::script::Sizes;
@@ -92,6 +92,17 @@ impl Driver {
         self.engine.reset(now, key);
     }
 
+    pub fn pause(&mut self, now: Instant, whose: &Whose, until: Instant) {
+        let paused = self.engine.pause(now, whose.clone(), until);
+        paused.expect("a few are within the bound");
+        self.store.write(Entry::Paused(whose.clone(), until));
+    }
+
+    pub fn resume(&mut self, now: Instant, whose: &Whose) -> bool {
+        self.store.write(Entry::Resumed(whose.clone(), now));
+        self.engine.resume(now, whose)
+    }
+
     /// Lets go what fits, and says whom to tell.
     pub fn settle(&mut self, now: Instant) -> Vec<Settled> {
         self.engine.settle(now);
@@ -120,8 +131,11 @@ impl Driver {
         let overdue = outside.iter().filter_map(|permit| self.overdue(*permit));
         let overdue = overdue.collect();
         let next = self.engine.next_permit();
+        let pauses = self.engine.pauses();
+        let pauses = pauses.map(|(whose, until)| (whose.clone(), until));
+        let pauses = pauses.collect();
         self.store
-            .snapshot(full, budgets, self.leases(), overdue, next);
+            .snapshot(full, budgets, self.leases(), overdue, pauses, next);
     }
 
     /// The server was killed and starts again. With its counts lost, all that was written down

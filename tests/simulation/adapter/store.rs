@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use spillway::{Breaker, BudgetRecord, Engine, Instant, Key, Lease, Permit};
+use spillway::{Breaker, BudgetRecord, Engine, Instant, Key, Lease, Permit, Whose};
 
 /// A line of the journal.
 #[derive(Clone)]
@@ -12,6 +12,8 @@ pub enum Entry {
     Ended(Permit, Instant),
     Refunded(Permit, Instant),
     Breaker(Key, Option<Box<Breaker>>),
+    Paused(Whose, Instant),
+    Resumed(Whose, Instant),
 }
 
 /// What was written down.
@@ -20,6 +22,7 @@ pub struct Store {
     budgets: BTreeMap<Key, BudgetRecord>,
     leases: Vec<Lease>,
     overdue: Vec<Lease>,
+    pauses: Vec<(Whose, Instant)>,
     journal: Vec<Entry>,
     next_permit: u64,
 }
@@ -38,6 +41,7 @@ impl Store {
         budgets: Vec<BudgetRecord>,
         leases: Vec<Lease>,
         overdue: Vec<Lease>,
+        pauses: Vec<(Whose, Instant)>,
         next: Permit,
     ) {
         if full {
@@ -46,7 +50,7 @@ impl Store {
         let budgets = budgets.into_iter();
         self.budgets
             .extend(budgets.map(|budget| (budget.key.clone(), budget)));
-        (self.leases, self.overdue) = (leases, overdue);
+        (self.leases, self.overdue, self.pauses) = (leases, overdue, pauses);
         self.next_permit = self.next_permit.max(next.0);
         self.journal.clear();
     }
@@ -62,6 +66,9 @@ impl Store {
         for lease in &self.overdue {
             engine.restore_overdue(lease.clone());
         }
+        for (whose, until) in &self.pauses {
+            engine.restore_pause(whose.clone(), *until);
+        }
         for entry in &self.journal {
             match entry {
                 Entry::Granted(lease) => engine.restore_lease(lease),
@@ -70,6 +77,8 @@ impl Store {
                 }
                 Entry::Ended(permit, at) => drop(engine.complete(*at, *permit)),
                 Entry::Refunded(permit, at) => drop(engine.refund(*at, *permit)),
+                Entry::Paused(whose, until) => engine.restore_pause(whose.clone(), *until),
+                Entry::Resumed(whose, at) => drop(engine.resume(*at, whose)),
                 Entry::Breaker(key, breaker) => {
                     engine.restore_breaker(key, breaker.as_deref().cloned())
                 }

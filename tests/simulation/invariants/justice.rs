@@ -1,5 +1,5 @@
 //! Nobody is refused or parked without a reason: a layer is full by brute force, a breaker is
-//! not closed, others wait, lost counts are assumed full, or the users are too many.
+//! not closed, an operator paused it, others wait, lost counts are assumed full, or the users are too many.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,12 @@ impl OnlyForAReason {
             (other.workload, &other.app) == (call.workload, &call.app)
                 && (!mine(other) || it.since < scene.now)
         });
-        if assumed || others || !scene.referee.blocking(policy, call, scene.now).is_empty() {
+        let paused = scene.pauses.until(scene.now, call).is_some();
+        if assumed
+            || others
+            || paused
+            || !scene.referee.blocking(policy, call, scene.now).is_empty()
+        {
             return Ok(());
         }
         let closed = keys(&scene.script.policies, call).iter().all(|key| {

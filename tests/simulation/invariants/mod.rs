@@ -8,6 +8,7 @@ mod justice;
 mod lanes;
 mod openings;
 mod overtaking;
+mod pauses;
 mod permits;
 mod probes;
 mod refusals;
@@ -41,6 +42,7 @@ pub fn all(script: &Script) -> Vec<Box<dyn Invariant>> {
         Box::new(justice::OnlyForAReason::default()),
         Box::new(waits::ExactWaits),
         Box::new(wakes::NobodyOversleeps),
+        Box::new(pauses::PausedIsPaused),
         Box::new(breakers::OpenMeansShut::default()),
         Box::new(probes::OneProbe::default()),
         Box::new(openings::OpensForAReason::default()),

@@ -72,7 +72,8 @@ fn keeps_turn(scene: &mut Scene<'_>, ticket: Ticket) -> bool {
     let policy = &scene.script.policies[call.workload];
     let blocking = scene.referee.blocking(policy, call, scene.now);
     let by_app = blocking.iter().all(|layer| layer.scope() == Scope::App);
-    lonely && by_app && !blocking.is_empty() && all_closed(scene, call)
+    let paused = scene.pauses.until(scene.now, call).is_some();
+    lonely && by_app && !paused && !blocking.is_empty() && all_closed(scene, call)
 }
 
 fn all_closed(scene: &mut Scene<'_>, call: &Call) -> bool {

@@ -23,6 +23,8 @@ pub enum Item {
     Renew { permit: Permit },
     /// A fault begins.
     Fault { fault: usize },
+    /// An operator ends the pause that this fault was.
+    Resume { fault: usize },
     /// The server is back.
     Restart { counts_lost: bool },
 }

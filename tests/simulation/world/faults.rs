@@ -1,6 +1,6 @@
 //! What goes wrong: the upstream's moods, operators, and the end of the server.
 
-use spillway::{Call, Instant, Key, Permit, Scope};
+use spillway::{Call, Instant, Key, Permit, Scope, Whose};
 
 use super::agenda::Item;
 use super::trace::Kind;
@@ -29,6 +29,13 @@ impl World<'_> {
                 open,
             } => self.operate(workload, app, Some((open, until))),
             What::Reset { workload, app } => self.operate(workload, app, None),
+            What::Pause { resumed, .. } => {
+                if resumed {
+                    let half_way = self.now.plus_ms(lasts_ms / 2);
+                    self.agenda.put(half_way, Item::Resume { fault });
+                }
+                self.pause(what, until)
+            }
             _ => Ok(()),
         }
     }
@@ -69,6 +76,9 @@ impl World<'_> {
         self.killed = false;
         let outside: Vec<Permit> = self.flights.keys().copied().collect();
         self.driver.restart(self.now, counts_lost, &outside);
+        if counts_lost {
+            self.pauses.forget();
+        }
         self.referee.restarted(&outside);
         self.expire()?;
         self.trace(Kind::Restarted, self.driver.next_permit().0, self.now);
@@ -101,6 +111,31 @@ impl World<'_> {
             self.driver.reset(self.now, &key);
             self.show(&Seen::Reset { key: &key })?;
         }
+        self.settle()
+    }
+
+    /// An operator pauses background calls, unless nobody answers the operator.
+    fn pause(&mut self, what: What, until: Instant) -> Result<(), Stop> {
+        let Some(whose) = whose(what).filter(|_| self.now >= self.away_until) else {
+            return Ok(());
+        };
+        self.expire()?;
+        self.pauses.begin(whose.clone(), until);
+        self.driver.pause(self.now, &whose, until);
+        self.settle()
+    }
+
+    /// An operator ends a pause.
+    pub(super) fn resume(&mut self, fault: usize) -> Result<(), Stop> {
+        let Some(whose) = whose(self.script.faults[fault].what) else {
+            return Ok(());
+        };
+        self.expire()?;
+        let in_force = self.pauses.end(self.now, &whose);
+        let ended = self.driver.resume(self.now, &whose);
+        self.require(in_force == ended, "paused is paused", || {
+            format!("{whose:?} is ended: {ended}, is in force: {in_force}")
+        })?;
         self.settle()
     }
 
@@ -172,4 +207,23 @@ impl World<'_> {
             .iter()
             .filter(move |it| it.at_ms <= now_ms && now_ms < it.at_ms + it.lasts_ms)
     }
+}
+
+/// Whose background calls an operator pauses.
+fn whose(what: What) -> Option<Whose> {
+    let What::Pause {
+        app, tenant, user, ..
+    } = what
+    else {
+        return None;
+    };
+    let app = app.map(|app| format!("app{app}"));
+    let tenant = tenant.map(|tenant| format!("tenant{tenant}"));
+    let user = user.map(|user| format!("user{user}"));
+    Some(match (app, tenant, user) {
+        (None, ..) => Whose::Upstream,
+        (Some(app), None, _) => Whose::App { app },
+        (Some(app), Some(tenant), None) => Whose::Tenant { app, tenant },
+        (Some(app), Some(tenant), Some(user)) => Whose::User { app, tenant, user },
+    })
 }

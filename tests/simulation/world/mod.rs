@@ -12,6 +12,7 @@ use spillway::{Call, Instant, Permit, Policy, Signal, Ticket};
 
 use crate::adapter::Driver;
 use crate::invariants::{self, Invariant};
+use crate::pauses::Pauses;
 use crate::prng::Prng;
 use crate::referee::{Referee, span_ms};
 use crate::script::{Ending, Script};
@@ -91,6 +92,7 @@ pub struct World<'a> {
     /// Calls that nobody will end but their lease's expiry.
     orphans: BTreeMap<Permit, (Instant, Call)>,
     waiting: BTreeMap<Ticket, Waiting>,
+    pauses: Pauses,
     invariants: Vec<Box<dyn Invariant>>,
     /// The driver does nothing until then: it is killed, or stands still.
     away_until: Instant,
@@ -135,6 +137,7 @@ impl<'a> World<'a> {
             flights: BTreeMap::new(),
             orphans: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            pauses: Pauses::default(),
             invariants: invariants::all(script),
             away_until: START,
             killed: false,
@@ -182,6 +185,7 @@ impl<'a> World<'a> {
             Item::Refund { permit } => self.refund(permit),
             Item::Renew { permit } => self.renew(permit),
             Item::Fault { fault } => self.fault(fault),
+            Item::Resume { fault } => self.resume(fault),
             Item::Restart { counts_lost } => self.restart(counts_lost),
         }
     }
@@ -232,6 +236,7 @@ impl<'a> World<'a> {
             driver: &mut self.driver,
             referee: &self.referee,
             waiting: &self.waiting,
+            pauses: &self.pauses,
             exact_waits: &mut self.outcome.exact_waits,
         };
         let broken = invariants.iter_mut().find_map(|invariant| {
