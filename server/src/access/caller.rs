@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use jiff::Timestamp;
 use spillway::Lane;
 
 use super::{Role, Scope, Token};
@@ -69,15 +68,6 @@ impl Caller {
             Self::Anyone => "anyone",
             Self::Token(token) => &token.id,
             Self::Network(network) => &network.name,
-        }
-    }
-
-    /// Whether what let it in still does at `now`.
-    #[must_use]
-    pub fn is_valid(&self, now: Timestamp) -> bool {
-        match self {
-            Self::Token(token) => token.is_valid(now),
-            Self::Anyone | Self::Network(_) => true,
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{Rights, TokenHash};
+use super::{Rights, TokenHash, validity::Validity};
 use crate::store::{self, Store, StoredToken, TokensVersion};
 
 /// The most tokens that may be valid at once.
@@ -71,8 +71,8 @@ pub struct Token {
     pub name: String,
     /// What it may do.
     pub rights: Rights,
-    expires_at: Option<Timestamp>,
-    revoked: AtomicBool,
+    /// Whether it still lets its holder in: what lasts asks again, what waits is woken.
+    pub validity: Validity,
     used_at_ms: AtomicI64,
     noted_at_ms: AtomicI64,
 }
@@ -83,6 +83,9 @@ pub enum NotValid {
     /// It never was one, or it was revoked.
     #[error("this token is not known here: it is mistyped, revoked or another server's")]
     Unknown,
+    /// It was valid, and somebody revoked it.
+    #[error("this token was revoked meanwhile")]
+    Revoked,
     /// Its time is over.
     #[error("this token expired at {0}")]
     Expired(Timestamp),
@@ -125,15 +128,11 @@ impl Tokens {
                 self.0.known(hash)?.ok_or(NotValid::Unknown)?
             }
         };
-        match token.expires_at {
-            Some(at) if at <= now => Err(NotValid::Expired(at)),
-            _ => {
-                token
-                    .used_at_ms
-                    .store(now.as_millisecond(), Ordering::Relaxed);
-                Ok(token)
-            }
-        }
+        token.validity.check_expiry(now)?;
+        token
+            .used_at_ms
+            .store(now.as_millisecond(), Ordering::Relaxed);
+        Ok(token)
     }
 
     /// Notices what others do to the tokens and writes down their uses, for ever.
@@ -149,24 +148,15 @@ impl Tokens {
 }
 
 impl Token {
-    /// Whether it still lets its holder in at `now`: what lasts asks again.
-    #[must_use]
-    pub fn is_valid(&self, now: Timestamp) -> bool {
-        !self.revoked.load(Ordering::Relaxed) && self.expires_at.is_none_or(|at| at > now)
-    }
-
     fn read(stored: StoredToken) -> Option<(TokenHash, Self)> {
         let hash = TokenHash::try_from(&stored.secret_sha256[..]).ok()?;
         let noted = stored.last_used_at_ms.unwrap_or(i64::MIN);
+        let expires_at = stored.expires_at_ms.map(Timestamp::from_millisecond);
         let token = Self {
             rights: serde_json::from_str(&stored.rights).ok()?,
-            expires_at: match stored.expires_at_ms {
-                Some(at_ms) => Some(Timestamp::from_millisecond(at_ms).ok()?),
-                None => None,
-            },
+            validity: Validity::until(expires_at.transpose().ok()?),
             id: stored.id,
             name: stored.name,
-            revoked: AtomicBool::new(false),
             used_at_ms: AtomicI64::new(noted),
             noted_at_ms: AtomicI64::new(noted),
         };
@@ -184,7 +174,7 @@ impl Token {
 impl Inner {
     fn known(&self, hash: TokenHash) -> Result<Option<Arc<Token>>, NotValid> {
         let known = self.known.load();
-        if known.confirmed.elapsed() > UNREADABLE_MAX {
+        if known.is_stale() {
             return Err(NotValid::Unreadable);
         }
         Ok(known.by_hash.get(&hash).cloned())
@@ -204,6 +194,10 @@ impl Inner {
                 error,
                 "the tokens cannot be read; those known stay valid for 30 s"
             );
+            let known = self.known.load_full();
+            if known.is_stale() {
+                known.tokens().for_each(|token| token.validity.lose());
+            }
         }
     }
 
@@ -216,6 +210,9 @@ impl Inner {
             // What comes in between is seen at the next look, which finds another version.
             known.with(self.store.tokens().await?)
         };
+        if known.is_stale() {
+            by_hash.values().for_each(|token| token.validity.regain());
+        }
         self.known.store(Arc::new(Known {
             by_hash,
             version: Some(version),
@@ -226,7 +223,7 @@ impl Inner {
 
     async fn note_uses(&self) {
         let known = self.known.load_full();
-        for token in known.by_hash.values() {
+        for token in known.tokens() {
             let Some(used) = token.use_to_note() else {
                 continue;
             };
@@ -240,6 +237,15 @@ impl Inner {
 }
 
 impl Known {
+    /// Whether the database has said nothing for so long that a revocation may have been missed.
+    fn is_stale(&self) -> bool {
+        self.confirmed.elapsed() > UNREADABLE_MAX
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = &Arc<Token>> {
+        self.by_hash.values()
+    }
+
     /// What is in the database now; tokens that stay keep what is known of their use.
     fn with(&self, stored: Vec<StoredToken>) -> HashMap<TokenHash, Arc<Token>> {
         let mut by_hash = HashMap::with_capacity(stored.len());
@@ -257,7 +263,7 @@ impl Known {
         }
         for (hash, token) in &self.by_hash {
             if !by_hash.contains_key(hash) {
-                token.revoked.store(true, Ordering::Relaxed);
+                token.validity.revoke();
             }
         }
         by_hash

@@ -37,10 +37,7 @@ pub(super) async fn enter(
         return network.map_err(unauthorized);
     };
     let caller = holder(tokens, token.as_bytes()).await;
-    let caller = caller.map_err(|not| match not {
-        NotValid::Unreadable => Refusal::Tokens,
-        not => unauthorized(Unauthorized::Token(not)),
-    })?;
+    let caller = caller.map_err(|not| Refusal::by_token(not, dialect))?;
     caller.is_for(Scope::Gateway)?;
     if let Some(upstream) = upstream {
         caller.may_use(upstream.limiter.name())?;

@@ -81,6 +81,9 @@ impl Exchange {
                     };
                     self.keep(connection);
                     if let Err(denied) = self.again(&mut call, &setback).await {
+                        if let Some(not) = denied.ended {
+                            return Err(Failure::Ended(not));
+                        }
                         self.give_up(heard, &setback, denied).await?;
                         return Ok(None);
                     }
@@ -90,8 +93,8 @@ impl Exchange {
                     let Some(setback) = Setback::of(&failure) else {
                         return Err(failure);
                     };
-                    if self.again(&mut call, &setback).await.is_err() {
-                        return Err(failure);
+                    if let Err(denied) = self.again(&mut call, &setback).await {
+                        return Err(denied.ended.map_or(failure, Failure::Ended));
                     }
                 }
             }
@@ -116,6 +119,9 @@ impl Exchange {
                 None => self.slot.during(self.connections.open()).await??,
             };
             let request = call.take().ok_or(Failure::Gone)?;
+            // It may have waited: for its body, or for the connection.
+            let caller = &self.readmission.caller;
+            caller.still_valid().map_err(Failure::Ended)?;
             self.slot.written(true);
             match self.slot.during(connection.send(request)).await? {
                 Ok(response) => return Ok((connection, response)),

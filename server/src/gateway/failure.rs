@@ -1,7 +1,7 @@
 //! Why an upstream's answer did not come.
 
 use super::{connections::ConnectError, retry::Trouble, slot::Expired};
-use crate::http::TooSlow;
+use crate::{access::NotValid, http::TooSlow};
 
 /// Why an upstream's answer did not come.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,9 @@ pub enum Failure {
     /// The caller's body ended before its end.
     #[error("the call's body was cut")]
     UploadCut(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The caller's token ended before the call was sent, or sent again.
+    #[error("Spillway-Token: {0}")]
+    Ended(NotValid),
     /// It ran for as long as a permit can be kept.
     #[error("the upstream took longer than a call may")]
     TooLong,
@@ -38,7 +41,7 @@ impl Failure {
             | Self::Broken(_)
             | Self::Switched
             | Self::TooLong => true,
-            Self::UploadCut(_) | Self::Gone => false,
+            Self::UploadCut(_) | Self::Ended(_) | Self::Gone => false,
         }
     }
 
@@ -47,7 +50,9 @@ impl Failure {
         match self {
             Self::Unreachable(_) | Self::ConnectTimeout => Some(Trouble::Unsent),
             Self::Broken(_) => Some(Trouble::Broken),
-            Self::Switched | Self::UploadCut(_) | Self::TooLong | Self::Gone => None,
+            Self::Switched | Self::UploadCut(_) | Self::Ended(_) | Self::TooLong | Self::Gone => {
+                None
+            }
         }
     }
 

@@ -14,7 +14,10 @@ use super::{
     retry::{Retries, Trouble},
     slot::Slot,
 };
-use crate::limiter::{Ask, Limiter, Refused};
+use crate::{
+    access::{Caller, NotValid},
+    limiter::{Ask, Limiter, Refused},
+};
 
 /// A place that comes so much too early is kept: the limiter counts whole milliseconds.
 const GRAIN: Duration = Duration::from_millis(10);
@@ -22,6 +25,8 @@ const GRAIN: Duration = Duration::from_millis(10);
 /// What a call needs to be admitted once more.
 pub(super) struct Readmission {
     pub(super) gateway: Arc<Gateway>,
+    /// Who calls: a call goes only while its token is valid.
+    pub(super) caller: Caller,
     /// Whose limits it meets, and with what; `None`: no limits apply.
     pub(super) limited: Option<(Limiter, Ask)>,
     /// The longest `Retry-After` that its caller obeys, in seconds.
@@ -58,11 +63,25 @@ impl Setback {
 pub(super) struct Denied {
     /// When the limiter would have room, if it was asked.
     wait: Option<Duration>,
+    /// Why its caller may not call any more.
+    pub(super) ended: Option<NotValid>,
 }
 
 impl Readmission {
-    /// Waits for a place. Dropping the future leaves no trace.
+    /// Waits for a place, as long as its caller's token is valid. Dropping the future leaves no
+    /// trace.
     pub(super) async fn slot(&mut self, setback: &Setback) -> Result<Slot, Denied> {
+        let caller = self.caller.clone();
+        let slot = caller.wait(self.slot_in_time(setback)).await;
+        slot.unwrap_or_else(|not| {
+            Err(Denied {
+                ended: Some(not),
+                ..Denied::default()
+            })
+        })
+    }
+
+    async fn slot_in_time(&mut self, setback: &Setback) -> Result<Slot, Denied> {
         let left = self.until.saturating_duration_since(setback.at);
         let wait = self
             .retries
@@ -95,6 +114,7 @@ impl Readmission {
         permit.map(Slot::limited).map_err(|refused| match refused {
             Refused::Busy(busy) => Denied {
                 wait: Some(busy.wait),
+                ..Denied::default()
             },
             _ => Denied::default(),
         })

@@ -142,6 +142,14 @@ impl Refusal {
         }
     }
 
+    /// What it means for a caller who speaks `dialect` that its token is not valid, or no more.
+    pub fn by_token(not: NotValid, dialect: Dialect) -> Self {
+        match not {
+            NotValid::Unreadable => Self::Tokens,
+            not => Self::Unauthorized(Unauthorized::Token(not), dialect),
+        }
+    }
+
     /// The answer's status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -311,6 +319,7 @@ pub(super) fn failure_kind(failure: &Failure) -> (StatusCode, &'static str) {
         Failure::Broken(_) | Failure::Switched => (StatusCode::BAD_GATEWAY, "upstream_broken"),
         failure if failure.is_slow_upload() => (StatusCode::REQUEST_TIMEOUT, "upload_too_slow"),
         Failure::UploadCut(_) => (StatusCode::BAD_REQUEST, "upload_cut"),
+        Failure::Ended(_) => (StatusCode::UNAUTHORIZED, "unauthorized"),
         Failure::TooLong => (StatusCode::GATEWAY_TIMEOUT, "upstream_too_slow"),
         Failure::Gone => (StatusCode::SERVICE_UNAVAILABLE, "closing"),
     }

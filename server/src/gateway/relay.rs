@@ -23,7 +23,7 @@ use super::{
     path::{self, Target},
     readmission::Readmission,
     record::{Outcome, Record},
-    refusal::{Refusal, Unauthorized},
+    refusal::Refusal,
     replay::Call,
     request_headers::{self, Asked},
     retry::Retries,
@@ -31,7 +31,7 @@ use super::{
     upstream::Upstream,
 };
 use crate::{
-    access::{Caller, NotValid},
+    access::Caller,
     limiter::{Ask, WorkloadIndex},
 };
 
@@ -48,10 +48,14 @@ pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Resp
     let mut arrival = Arrival::new(request, gateway);
     let ids = Ids::of(&arrival.parts);
     let answered = match admit(gateway, &mut arrival).await {
-        Ok(Way::Call(admitted)) => admitted
-            .hand_over(gateway, arrival)
-            .await
-            .map_err(Refusal::from),
+        Ok(Way::Call(admitted)) => {
+            let dialect = admitted.upstream.dialect();
+            let answered = admitted.hand_over(gateway, arrival).await;
+            answered.map_err(|failure| match failure {
+                Failure::Ended(not) => Refusal::by_token(not, dialect),
+                failure => Refusal::from(failure),
+            })
+        }
         Ok(Way::Batch(batch)) => arrival.answer_batch(gateway, &batch, &ids).await,
         Err(refusal) => {
             arrival.refuse(&refusal);
@@ -127,6 +131,7 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
     };
     let readmission = Readmission {
         gateway: Arc::clone(gateway),
+        caller,
         limited,
         retry_after_s_max: dialect.retry_after_s_max(),
         until,
@@ -183,26 +188,20 @@ async fn acquire(
     workload.clone_into(&mut record.workload);
     record.user.clone_from(&ask.user);
     record.lane = Some(ask.lane);
-    let turn = upstream.turn(headers, &ask, until).await?;
-    let hold = until.saturating_duration_since(Instant::now());
     let index = ask.workload;
-    let permit = upstream.limiter.acquire(ask, hold).await;
-    let slot = permit
-        .map(Slot::limited)
-        .map_err(|refused| Refusal::by_limiter(refused, dialect))?;
-    // Its token, or its bearer, may have been refused while it waited: then the slot goes back
-    // untouched.
-    still_valid(caller, dialect)?;
+    // What it comes to goes back untouched if its token, or its bearer, was refused meanwhile.
+    let granted = caller.wait(async {
+        let turn = upstream.turn(headers, &ask, until).await?;
+        let hold = until.saturating_duration_since(Instant::now());
+        let permit = upstream.limiter.acquire(ask, hold).await;
+        let slot = permit.map(Slot::limited);
+        let slot = slot.map_err(|refused| Refusal::by_limiter(refused, dialect))?;
+        Ok::<_, Refusal>((slot, turn))
+    });
+    let granted = granted.await;
+    let (slot, turn) = granted.map_err(|not| Refusal::by_token(not, upstream.dialect()))??;
     upstream.still_good(turn.as_ref(), index)?;
     Ok(slot.with(turn))
-}
-
-fn still_valid(caller: &Caller, dialect: Dialect) -> Result<(), Refusal> {
-    if caller.is_valid(jiff::Timestamp::now()) {
-        return Ok(());
-    }
-    let why = Unauthorized::Token(NotValid::Unknown);
-    Err(Refusal::Unauthorized(why, dialect))
 }
 
 impl Admitted<'_> {

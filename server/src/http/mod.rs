@@ -36,7 +36,7 @@ pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
 pub use problem::{Problem, ProblemDocument};
 pub use request_id::{REQUEST_ID, RequestId};
-pub(crate) use rules::needs_token;
+pub(crate) use rules::{needs_token, not_valid};
 pub use shutdown::Shutdown;
 pub use tls::{RELOAD_EVERY, Tls, TlsError};
 

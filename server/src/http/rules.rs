@@ -141,15 +141,22 @@ async fn holder(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Problem>
     let token = first.and_then(bearer).ok_or_else(|| {
         unknown("send a token made by `spillway token create` as Authorization: Bearer spw_…")
     })?;
-    match tokens.find(token, Timestamp::now()).await {
-        Ok(token) => Ok(Caller::Token(token)),
-        Err(NotValid::Unreadable) => {
-            let title = "Nobody can be let in now";
-            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "storage", title);
-            Err(problem.detail(NotValid::Unreadable.to_string()))
-        }
-        Err(not) => Err(unknown(not.to_string())),
+    let token = tokens.find(token, Timestamp::now()).await;
+    token.map(Caller::Token).map_err(problem)
+}
+
+/// The answer to who holds a token that is not valid, or no more.
+pub(crate) fn not_valid(not: NotValid) -> Response {
+    unauthorized(problem(not))
+}
+
+fn problem(not: NotValid) -> Problem {
+    if not != NotValid::Unreadable {
+        return unknown(not.to_string());
     }
+    let title = "Nobody can be let in now";
+    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "storage", title);
+    problem.detail(not.to_string())
 }
 
 fn bearer(value: &HeaderValue) -> Option<&[u8]> {

@@ -13,6 +13,7 @@ mod networks;
 mod processes;
 #[path = "../support/mod.rs"]
 mod support;
+mod waits;
 mod whose;
 
 use std::net::SocketAddr;

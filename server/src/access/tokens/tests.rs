@@ -16,6 +16,12 @@ pub(crate) fn token(rights: Rights) -> Arc<Token> {
     Arc::new(Token::read(stored).unwrap().1)
 }
 
+/// A valid token that may do little.
+pub(crate) fn plain_token() -> Arc<Token> {
+    let stored = stored(&TokenSecret::random(), "t", None);
+    Arc::new(Token::read(stored).unwrap().1)
+}
+
 fn stored(secret: &TokenSecret, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
     let rights = Rights {
         role: Role::Member,
@@ -92,7 +98,7 @@ async fn a_revocation_by_another_takes_hold_at_the_next_look() {
         .find(secret.reveal().as_bytes(), at(NOW_MS))
         .await
         .unwrap();
-    assert!(held.is_valid(at(NOW_MS)));
+    assert_eq!(held.validity.check(at(NOW_MS)), Ok(()));
     fixture
         .store
         .revoke_token("a", NOW_MS)
@@ -101,7 +107,8 @@ async fn a_revocation_by_another_takes_hold_at_the_next_look() {
         .unwrap();
     fixture.tokens.0.look_since(Instant::now()).await;
     assert_eq!(fixture.find(&secret, NOW_MS).await, Err(NotValid::Unknown));
-    assert!(!held.is_valid(at(NOW_MS)), "what lasts learns of it, too");
+    let what_lasts = held.validity.check(at(NOW_MS));
+    assert_eq!(what_lasts, Err(NotValid::Revoked));
     assert_eq!(fixture.find(&stays, NOW_MS).await.as_deref(), Ok("b"));
 }
 
@@ -157,6 +164,7 @@ async fn tokens_of_an_unreadable_database_count_for_30_s_and_no_longer() {
     fixture.tokens.0.look_since(Instant::now()).await;
     assert!(fixture.find(&secret, NOW_MS).await.is_ok());
     let known = fixture.tokens.0.known.load_full();
+    let held = Arc::clone(known.tokens().next().unwrap());
     fixture.tokens.0.known.store(Arc::new(Known {
         by_hash: known.by_hash.clone(),
         version: known.version,
@@ -166,6 +174,10 @@ async fn tokens_of_an_unreadable_database_count_for_30_s_and_no_longer() {
         fixture.find(&secret, NOW_MS).await,
         Err(NotValid::Unreadable)
     );
+    assert_eq!(held.validity.check(at(NOW_MS)), Ok(()));
+    fixture.tokens.0.look_since(Instant::now()).await;
+    let what_lasts = held.validity.check(at(NOW_MS));
+    assert_eq!(what_lasts, Err(NotValid::Unreadable), "it learns of it");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::rate_limit::{self, whole_s};
 use super::take::Outcome;
 use crate::{
-    http::Problem,
+    http::{Problem, not_valid},
     limiter::{
         BlockedBy, Busy, HandedOut, Left, Limiter, NotHandedOut, NotRenewed, Owner, Refused,
     },
@@ -166,21 +166,26 @@ impl Answer<'_> {
                 with_left(response, left.as_ref())
             }
             Some(Outcome::Not(problem)) => problem.clone().into_response(),
+            Some(Outcome::Ended(not)) => not_valid(*not),
             None => Problem::not_found().into_response(),
         }
     }
 
     /// To several calls, in their order.
     pub(super) fn list(&self) -> Response {
-        let items = self.outcomes.iter().map(|outcome| match outcome {
-            Outcome::Taken {
-                limiter,
-                handed_out,
-            } => json!(self.taken(limiter, handed_out).0),
-            Outcome::Busy { busy, .. } => throttled(busy).to_json(),
-            Outcome::Not(problem) => problem.to_json(),
-        });
-        no_store(Json(items.collect::<Vec<_>>()))
+        let mut items = Vec::with_capacity(self.outcomes.len());
+        for outcome in self.outcomes {
+            items.push(match outcome {
+                Outcome::Taken {
+                    limiter,
+                    handed_out,
+                } => json!(self.taken(limiter, handed_out).0),
+                Outcome::Busy { busy, .. } => throttled(busy).to_json(),
+                Outcome::Not(problem) => problem.to_json(),
+                Outcome::Ended(not) => return not_valid(*not),
+            });
+        }
+        no_store(Json(items))
     }
 
     /// The permit, and what is left beside it, as of now.

@@ -8,7 +8,7 @@ use super::super::Api;
 use super::answers;
 use super::asked::{Wanted, Wants};
 use crate::{
-    access::Caller,
+    access::{Caller, NotValid},
     http::Problem,
     limiter::{Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
 };
@@ -36,6 +36,8 @@ pub(super) enum Outcome {
     },
     /// It may not go at all.
     Not(Problem),
+    /// The token of who asks ended while it waited: nothing was taken, of a list neither.
+    Ended(NotValid),
 }
 
 /// Waits until each call is decided, asked for in their order. Dropped before, it leaves no
@@ -50,8 +52,10 @@ pub(super) async fn all(api: Api, caller: Caller, owner: Owner, wants: Wants) ->
         .items
         .into_iter()
         .map(|wanted| one(&api, &caller, &owner, wanted, wait_max));
-    let decided = join_all(asks).await;
-    decided.into_iter().map(Unclaimed::claim).collect()
+    match caller.wait(join_all(asks)).await {
+        Ok(decided) => decided.into_iter().map(Unclaimed::claim).collect(),
+        Err(not) => [Outcome::Ended(not)].into(),
+    }
 }
 
 async fn one(
@@ -96,7 +100,7 @@ impl Unclaimed {
                 limiter,
                 handed_out,
             } => Some((limiter.clone(), owner.clone(), handed_out.id)),
-            Outcome::Busy { .. } | Outcome::Not(_) => None,
+            Outcome::Busy { .. } | Outcome::Not(_) | Outcome::Ended(_) => None,
         };
         Self {
             outcome: Some(outcome),

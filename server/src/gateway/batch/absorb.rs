@@ -13,6 +13,7 @@ use super::{
     round::{Came, Over},
     run::{Answered, Job, Run},
 };
+use crate::access::NotValid;
 
 /// From here on an answer is a failure.
 const FAILURE_MIN: u16 = 400;
@@ -133,12 +134,36 @@ impl Run<'_> {
         }
     }
 
+    /// Its caller's token ended: nothing more is sent. What is upstream comes to its end.
+    ///
+    /// # Errors
+    /// Nothing has gone: the batch is refused as a whole.
+    pub(super) fn end(&mut self, not: NotValid) -> Result<(), Refusal> {
+        self.forget_waiting();
+        self.held.clear();
+        let refused = Refusal::by_token(not, self.job.upstream.dialect());
+        for part in self.plan.in_order() {
+            if !self.plan.is_answered(part) && !self.plan.is_sent(part) {
+                self.refuse(part, &refused);
+            }
+        }
+        if self.rounds_sent == 0 {
+            return Err(refused);
+        }
+        Ok(())
+    }
+
     /// It was not let through: not at all, or not once more.
     pub(super) fn refuse(&mut self, part: usize, refusal: &Refusal) {
         let earlier = self.answers[part].take();
         let throttled = |answered: &Answered| answered.status() == THROTTLED;
         // What throttled it is known here better than to the upstream's last answer.
-        let earlier = earlier.filter(|it| !(matches!(refusal, Refusal::Busy(..)) && throttled(it)));
+        let earlier = earlier.filter(|it| match refusal {
+            Refusal::Busy(..) => !throttled(it),
+            // Its caller is to know that coming again is of no use.
+            Refusal::Unauthorized(..) => false,
+            _ => true,
+        });
         let own = self.job.own;
         let answered = earlier.unwrap_or_else(|| Answered::Part(own.refused(refusal)));
         self.conclude(part, answered);

@@ -125,7 +125,11 @@ impl Arriving<'_> {
         let asks: Vec<_> = asks.collect::<Result<_, _>>()?;
         let first = asks.iter().flatten().next();
         let turn = match first {
-            Some(ask) => self.upstream.turn(&parts.headers, ask, until).await?,
+            Some(ask) => {
+                let turn = self.upstream.turn(&parts.headers, ask, until);
+                let turn = self.caller.wait(turn).await;
+                turn.map_err(|not| Refusal::by_token(not, self.upstream.dialect()))??
+            }
             None => None,
         };
         let records = batch.parts.iter().zip(&asks);
@@ -136,6 +140,7 @@ impl Arriving<'_> {
         let job = Job {
             gateway,
             upstream: self.upstream,
+            caller: &self.caller,
             batch: &batch,
             asks,
             onward: &|body| {
@@ -150,7 +155,7 @@ impl Arriving<'_> {
             },
             until,
         };
-        let response = Run::new(job, plan(&batch), records, memory).run().await;
+        let response = Run::new(job, plan(&batch), records, memory).run().await?;
         record.status = Some(response.status());
         record.outcome = Outcome::Relayed;
         Ok(response)

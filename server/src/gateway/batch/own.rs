@@ -25,6 +25,11 @@ pub(super) struct Own<'a> {
 impl Own<'_> {
     /// It was not let through.
     pub(super) fn refused(&self, refusal: &Refusal) -> Answer {
+        if let Refusal::Unauthorized(why, dialect) = refusal {
+            let now = jiff::Timestamp::now();
+            let (media_type, body) = dialect.unauthorized(&why.to_string(), self.ids, now);
+            return Answer::own(refusal.status().as_u16(), media_type, &body);
+        }
         let Refusal::Busy(busy, dialect) = refusal else {
             let status = refusal.status().as_u16();
             return self.error(status, refusal.code(), &refusal.to_string());

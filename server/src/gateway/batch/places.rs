@@ -24,6 +24,7 @@ impl<'a> Job<'a> {
     pub(super) fn place(&self, part: usize) -> Placed<'a> {
         let (gateway, upstream) = (self.gateway, self.upstream);
         let (ask, turn) = (self.asks[part].clone(), self.turn.clone());
+        let caller = self.caller;
         let hold = self.until.saturating_duration_since(Instant::now());
         Box::pin(async move {
             let Some(ask) = ask else {
@@ -32,10 +33,15 @@ impl<'a> Job<'a> {
             };
             let workload = ask.workload;
             let dialect = upstream.workload(workload).1;
-            let permit = upstream.limiter.acquire(ask, hold).await;
-            let permit = permit.map_err(|refused| Refusal::by_limiter(refused, dialect))?;
-            let probe = permit.is_probe();
-            let slot = Slot::limited(permit);
+            let granted = caller.wait(async {
+                let permit = upstream.limiter.acquire(ask, hold).await;
+                let permit = permit.map_err(|refused| Refusal::by_limiter(refused, dialect))?;
+                let probe = permit.is_probe();
+                Ok::<_, Refusal>((Slot::limited(permit), probe))
+            });
+            let granted = granted.await;
+            let (slot, probe) =
+                granted.map_err(|not| Refusal::by_token(not, upstream.dialect()))??;
             upstream.still_good(turn.as_ref(), workload)?;
             Ok(Place {
                 slot: slot.with(turn),

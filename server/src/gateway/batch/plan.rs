@@ -138,6 +138,17 @@ impl Plan {
         matches!(self.parts[part].state, State::Answered { .. })
     }
 
+    /// Whether it is upstream.
+    pub(super) fn is_sent(&self, part: usize) -> bool {
+        self.parts[part].state == State::Sent
+    }
+
+    /// Whether some part is neither answered nor upstream.
+    pub(super) fn has_unsent(&self) -> bool {
+        let mut parts = 0..self.parts.len();
+        parts.any(|part| !self.is_sent(part) && !self.is_answered(part))
+    }
+
     /// Whether some part is to go again.
     pub(super) fn has_retries(&self) -> bool {
         let mut parts = self.parts.iter();

@@ -27,6 +27,7 @@ use super::{
     answer::{self, Answer},
     memory::Reserved,
 };
+use crate::access::Caller;
 
 /// The most bytes of one answer: 32 MiB, eight times what a batch may have. Beyond, its parts
 /// are better sent one by one, where bodies are not kept.
@@ -50,6 +51,8 @@ pub(super) struct Going {
 pub(super) struct Round {
     pub(super) parts: Vec<Going>,
     pub(super) connections: Arc<Connections>,
+    /// Who sent it.
+    pub(super) caller: Caller,
     /// What its answer takes.
     pub(super) memory: Reserved,
 }
@@ -140,6 +143,8 @@ impl Round {
                     self.during(connections.open()).await??
                 }
             };
+            // It may have waited for the connection.
+            self.caller.still_valid().map_err(Failure::Ended)?;
             self.written(true);
             match self.during(connection.send(request)).await? {
                 Ok(response) => return Ok((connection, response)),

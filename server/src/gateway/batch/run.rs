@@ -32,7 +32,7 @@ use super::{
     request::Batch,
     round::{Came, Going, Over, Round, Whole},
 };
-use crate::limiter::Ask;
+use crate::{access::Caller, limiter::Ask};
 
 /// The most batches that one is split into: each part five times by itself.
 const ROUNDS_MAX: usize = 100;
@@ -54,6 +54,8 @@ pub(super) enum Answered {
 pub(super) struct Job<'a> {
     pub(super) gateway: &'a Gateway,
     pub(super) upstream: &'a Upstream,
+    /// Who sent it: nothing goes on when its token ends.
+    pub(super) caller: &'a Caller,
     pub(super) batch: &'a Batch,
     /// Whose limits each part meets; `None`: nobody's.
     pub(super) asks: Vec<Option<Ask>>,
@@ -78,8 +80,8 @@ pub(super) struct Run<'a> {
     pub(super) head: Option<HeaderMap>,
     pub(super) rounds: FuturesUnordered<Pin<Box<dyn Future<Output = Over> + Send>>>,
     waiting: Vec<(usize, Placed<'a>)>,
-    held: Vec<(usize, Slot)>,
-    rounds_sent: usize,
+    pub(super) held: Vec<(usize, Slot)>,
+    pub(super) rounds_sent: usize,
 }
 
 impl<'a> Run<'a> {
@@ -100,8 +102,14 @@ impl<'a> Run<'a> {
     }
 
     /// Sees to it that each part is answered, and answers the batch.
-    pub(super) async fn run(mut self) -> Response {
+    ///
+    /// # Errors
+    /// Its caller's token ended before anything was sent.
+    pub(super) async fn run(mut self) -> Result<Response, Refusal> {
         while !self.plan.is_over() {
+            if let Err(not) = self.job.caller.still_valid() {
+                self.end(not)?;
+            }
             self.take_permits().await;
             self.ask().await;
             self.send();
@@ -109,7 +117,7 @@ impl<'a> Run<'a> {
                 self.give_up();
             }
         }
-        self.answer()
+        Ok(self.answer())
     }
 
     /// Goes through the parts once, each after all that it depends on.
@@ -202,6 +210,7 @@ impl<'a> Run<'a> {
         let round = Round {
             parts: going.collect(),
             connections: Arc::clone(&self.job.upstream.connections),
+            caller: self.job.caller.clone(),
             memory: self.job.gateway.batches.memory.none(),
         };
         let parts = round.parts.iter().map(|going| going.part).collect();
@@ -223,6 +232,8 @@ impl<'a> Run<'a> {
         tokio::select! {
             biased;
             Some(over) = self.rounds.next() => self.absorb(over).await,
+            // The next turn of the loop sees to it.
+            _ = self.job.caller.ended(), if self.plan.has_unsent() => {}
             placed = permits(&mut self.waiting), if !self.waiting.is_empty() => {
                 self.settle_all(placed);
                 self.gather().await;
