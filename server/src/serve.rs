@@ -389,9 +389,10 @@ impl House {
         }
     }
 
-    /// Waits for the end to begin, and refuses those who wait for a permit.
+    /// Waits for the end to begin, and sends away whoever waits.
     async fn stop(&self) -> Instant {
         self.shutdown.begun().await;
+        self.gateway.refuse_all();
         self.limiters.refuse_all();
         Instant::now()
     }

@@ -55,6 +55,8 @@ struct Known {
     refused: Remembered,
     /// Where calls of bearers that are not accepted stand in line.
     lines: HashMap<Claimed, Arc<Semaphore>>,
+    /// Whether the process ends: then nobody stands in line.
+    closed: bool,
 }
 
 /// Bearers until when they are remembered.
@@ -81,6 +83,8 @@ pub(super) enum NotNow {
     Refused,
     /// Another bearer that claims the same is being tried.
     Busy,
+    /// The process ends.
+    Closing,
 }
 
 /// A call's right to go with its bearer, to be told what its answer says of that. The calls of
@@ -118,7 +122,15 @@ impl Bearers {
             accepted: remembered(ACCEPTED_FOR),
             refused: remembered(refused_for),
             lines: HashMap::new(),
+            closed: false,
         })))
+    }
+
+    /// Sends all away who stand in line, and whoever comes later. Turns that were given stay.
+    pub(super) fn close(&self) {
+        let mut known = self.lock();
+        known.closed = true;
+        known.lines.values().for_each(|line| line.close());
     }
 
     /// Waits, at most `until`, for the turn of a call with the bearer under `key`.
@@ -147,6 +159,9 @@ impl Bearers {
         loop {
             let line = {
                 let mut known = self.lock();
+                if known.closed {
+                    return Err(NotNow::Closing);
+                }
                 match known.standing(&key, Instant::now()) {
                     Standing::Accepted => return Ok(turn(None)),
                     Standing::Refused => return Err(NotNow::Refused),
@@ -154,8 +169,8 @@ impl Bearers {
                 }
             };
             let waited = timeout_at(until, line.acquire_owned()).await;
-            // The line is never closed.
-            let place = waited.ok().and_then(Result::ok).ok_or(NotNow::Busy)?;
+            let place = waited.map_err(|_| NotNow::Busy)?;
+            let place = place.map_err(|_| NotNow::Closing)?;
             let place = Some((claimed.clone(), place));
             // Meanwhile its standing may have been found out.
             let unknown = self.lock().standing(&key, Instant::now()) == Standing::Unknown;

@@ -50,6 +50,7 @@ pub use connections::RootsError;
 use crate::{
     access::{Access, TrustedProxies},
     config::{self, Origins, WebAddress},
+    http::Shutdown,
     limiter::Limiter,
     metrics::Traffic,
     traces::Traces,
@@ -75,6 +76,8 @@ struct Gateway {
     unlimited: Arc<Semaphore>,
     batches: Batches,
     exchanges: TaskTracker,
+    /// The end of new calls, and of everything that waits without a permit.
+    closing: Shutdown,
     retry_after: RetryAfter,
     /// Where answers are counted.
     traffic: Traffic,
@@ -112,6 +115,7 @@ impl GatewayState {
             unlimited: Arc::new(Semaphore::new(UNLIMITED_MAX)),
             batches: Batches::default(),
             exchanges: TaskTracker::new(),
+            closing: Shutdown::new(),
             retry_after: RetryAfter::default(),
             traffic,
             traces,
@@ -124,9 +128,17 @@ impl GatewayState {
         self.0.exchanges.len()
     }
 
+    /// Takes no new calls, and sends away those that wait for anything but their permit: who
+    /// waits for that is the limiter's. What is upstream goes on.
+    pub fn refuse_all(&self) {
+        self.0.closing.begin();
+        self.0.upstreams.values().for_each(Upstream::close);
+    }
+
     /// Takes no new calls and gives those upstream `grace` to end. False if some did not:
     /// their permits stay taken until they expire.
     pub async fn finish(&self, grace: Duration) -> bool {
+        self.refuse_all();
         self.0.exchanges.close();
         timeout(grace, self.0.exchanges.wait()).await.is_ok()
     }

@@ -91,7 +91,7 @@ impl Readmission {
         // What stops a throttled call is known to the limiter: it says at once if the call
         // cannot go in time, and keeps its place in line else.
         if self.limited.is_none() || setback.trouble != Trouble::Throttled {
-            sleep_until(earliest).await;
+            self.rest(earliest).await?;
         }
         loop {
             let slot = self.ask().await?;
@@ -101,7 +101,15 @@ impl Readmission {
             }
             // An operator holds the breaker closed: the upstream's own word still counts.
             drop(slot);
-            sleep_until(earliest).await;
+            self.rest(earliest).await?;
+        }
+    }
+
+    /// Waits without a place; the end of the process ends the wait.
+    async fn rest(&self, until: Instant) -> Result<(), Denied> {
+        tokio::select! {
+            () = sleep_until(until) => Ok(()),
+            () = self.gateway.closing.begun() => Err(Denied::default()),
         }
     }
 

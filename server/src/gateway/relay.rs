@@ -301,7 +301,7 @@ async fn discard(body: Body) {
 impl Gateway {
     /// A place for a call that no limit applies to.
     pub(super) fn unlimited(&self) -> Result<Slot, Refusal> {
-        if self.exchanges.is_closed() {
+        if self.closing.has_begun() {
             return Err(Refusal::Closing);
         }
         let place = Arc::clone(&self.unlimited).try_acquire_owned();

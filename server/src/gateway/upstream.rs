@@ -162,6 +162,11 @@ impl Upstream {
             .map_err(|not| self.not_now(not, ask.workload))
     }
 
+    /// Sends all away who wait for their bearer's turn; the limiter does so with its own.
+    pub(super) fn close(&self) {
+        self.bearers.close();
+    }
+
     /// Whether the bearer was refused while its call waited for its permit.
     pub(super) fn still_good(
         &self,
@@ -178,6 +183,7 @@ impl Upstream {
         let dialect = self.workload(workload).1;
         match not {
             NotNow::Refused => Refusal::Bearer(dialect),
+            NotNow::Closing => Refusal::Closing,
             NotNow::Busy => Refusal::Busy(
                 Busy {
                     wait: TURN_COMES_IN,

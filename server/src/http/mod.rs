@@ -34,7 +34,7 @@ pub use credit::{Credit, TooSlow};
 pub use health::Health;
 pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
-pub use problem::{Problem, ProblemDocument};
+pub use problem::{Problem, ProblemDocument, retry_after_s};
 pub use request_id::{REQUEST_ID, RequestId};
 pub(crate) use rules::{needs_token, not_valid};
 pub use shutdown::Shutdown;

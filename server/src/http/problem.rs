@@ -9,6 +9,16 @@ use serde_json::{Map, Value};
 /// What the media type says.
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
+/// When to come back to a server that ends, in seconds: when it has ended at the latest.
+const CLOSING_RETRY_AFTER_S: u64 = 10;
+
+/// What `Retry-After` says beside such a problem, in seconds; `None`: nobody knows when it ends.
+#[must_use]
+pub fn retry_after_s(status: StatusCode, code: &str) -> Option<u64> {
+    let closing = status == StatusCode::SERVICE_UNAVAILABLE && code == "closing";
+    closing.then_some(CLOSING_RETRY_AFTER_S)
+}
+
 /// An error as clients see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
@@ -122,7 +132,13 @@ impl IntoResponse for Problem {
             (header::CONTENT_TYPE, MEDIA_TYPE),
             (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         ];
-        (self.status, headers, self.to_json().to_string()).into_response()
+        let body = self.to_json().to_string();
+        let mut response = (self.status, headers, body).into_response();
+        if let Some(seconds) = retry_after_s(self.status, self.code) {
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
@@ -145,5 +161,18 @@ mod tests {
             response.headers()[header::CONTENT_TYPE],
             "application/problem+json"
         );
+    }
+
+    #[test]
+    fn who_comes_while_the_server_ends_is_told_when_to_come_back() {
+        for (status, code, told) in [
+            (StatusCode::SERVICE_UNAVAILABLE, "closing", Some("10")),
+            (StatusCode::SERVICE_UNAVAILABLE, "capacity", None),
+            (StatusCode::BAD_REQUEST, "bad_path", None),
+        ] {
+            let response = Problem::new(status, code, "No").into_response();
+            let found = response.headers().get(header::RETRY_AFTER);
+            assert_eq!(found.map(|it| it.to_str().unwrap()), told, "{code}");
+        }
     }
 }

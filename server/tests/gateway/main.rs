@@ -11,6 +11,7 @@ mod batches;
 mod breakers;
 mod browsers;
 mod calls;
+mod closing;
 mod limits;
 mod links;
 mod links_up;

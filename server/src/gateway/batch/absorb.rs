@@ -170,6 +170,13 @@ impl Run<'_> {
         self.records[part].reason = Some(refusal.code().to_owned());
     }
 
+    /// The process ends: parts that wait to go again keep the answers that they have.
+    pub(super) fn refuse_resting(&mut self) {
+        for part in self.plan.resting(Instant::now()) {
+            self.refuse(part, &Refusal::Closing);
+        }
+    }
+
     /// A part's answer is final.
     pub(super) fn conclude(&mut self, part: usize, answered: Answered) {
         let status = answered.status();

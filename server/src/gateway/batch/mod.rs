@@ -113,7 +113,7 @@ impl Arriving<'_> {
     ) -> Result<Response, Refusal> {
         let until = Instant::now() + hold(self.asked.wait_ms, self.upstream.hold_max);
         refuse_what_is_none(parts)?;
-        if gateway.exchanges.is_closed() {
+        if gateway.closing.has_begun() {
             return Err(Refusal::Closing);
         }
         let place = gateway.batches.places.try_acquire();

@@ -13,6 +13,7 @@ use super::{
     plan::FAILED_DEPENDENCY,
     round::Whole,
 };
+use crate::http::retry_after_s;
 
 /// Makes the answers to the parts of one batch.
 #[derive(Clone, Copy)]
@@ -105,7 +106,12 @@ impl Own<'_> {
 
     fn error(&self, status: u16, code: &str, message: &str) -> Answer {
         let body = graph_error(code, message, self.ids, jiff::Timestamp::now());
-        Answer::own(status, "application/json", &body)
+        let mut answer = Answer::own(status, "application/json", &body);
+        let status = StatusCode::from_u16(status).unwrap_or_default();
+        if let Some(seconds) = retry_after_s(status, code) {
+            answer.set_header("Retry-After", seconds.to_string());
+        }
+        answer
     }
 }
 

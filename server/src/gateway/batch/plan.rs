@@ -233,6 +233,14 @@ impl Plan {
         });
         times.min()
     }
+
+    /// The parts that wait for a time that has not come.
+    pub(super) fn resting(&self, now: Instant) -> Vec<usize> {
+        let parts = self.parts.iter().enumerate();
+        let rests = |state: &State| matches!(state, State::Waiting(Some(at)) if *at > now);
+        let resting = parts.filter(|(_, part)| rests(&part.state));
+        resting.map(|(n, _)| n).collect()
+    }
 }
 
 #[cfg(test)]

@@ -239,6 +239,7 @@ impl<'a> Run<'a> {
                 self.gather().await;
             }
             () = sleep_until(next_at.unwrap_or(now)), if next_at.is_some() => {}
+            () = self.job.gateway.closing.begun(), if next_at.is_some() => self.refuse_resting(),
             else => return false,
         }
         true

@@ -131,3 +131,21 @@ async fn a_full_memory_forgets_nobody_before_its_time() {
     );
     assert_eq!(bearers.lock().accepted.until.len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_whoever_stands_in_line_is_sent_away() {
+    let bearers = Bearers::new(REFUSED_FOR);
+    let first = turn(&bearers, "a", 0).await.unwrap();
+    let mut waiting = Box::pin(turn(&bearers, "b", 60_000));
+    assert!((&mut waiting).now_or_never().is_none());
+    bearers.close();
+    let waited = waiting.now_or_never().expect("told at once");
+    assert_eq!(waited.unwrap_err(), NotNow::Closing);
+    assert_eq!(
+        turn(&bearers, "c", 60_000).await.unwrap_err(),
+        NotNow::Closing
+    );
+    first.answered(StatusCode::OK);
+    drop(first);
+    assert!(bearers.lock().lines.is_empty());
+}
