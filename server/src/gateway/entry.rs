@@ -3,17 +3,18 @@
 
 use std::net::SocketAddr;
 
-use http::{HeaderMap, HeaderName, header::AUTHORIZATION, request::Parts};
+use http::{HeaderMap, HeaderName, request::Parts};
 use jiff::Timestamp;
 
 use super::{
     Gateway,
     dialect::Dialect,
+    misplaced,
     refusal::{Refusal, Unauthorized},
     upstream::Upstream,
 };
 use crate::{
-    access::{Access, Caller, NoAddress, NotValid, Scope, Tokens, secret::PREFIX},
+    access::{Access, Caller, NoAddress, NotValid, Scope, Tokens},
     http::Peer,
 };
 
@@ -26,7 +27,9 @@ pub(super) async fn enter(
     upstream: Option<&Upstream>,
     parts: &Parts,
 ) -> Result<Caller, Refusal> {
-    refuse_misplaced(&parts.headers)?;
+    if let Some(place) = misplaced::find(&parts.uri, &parts.headers) {
+        return Err(Refusal::Misplaced(place));
+    }
     let Access::Closed(tokens) = &gateway.access else {
         return Ok(Caller::Anyone);
     };
@@ -74,17 +77,4 @@ fn address(
     headers: &HeaderMap,
 ) -> Result<std::net::IpAddr, NoAddress> {
     gateway.proxies.client(peer.ip(), headers)
-}
-
-/// A token of Spillway's own in `Authorization` would be sent to the upstream.
-fn refuse_misplaced(headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut words = headers.get_all(AUTHORIZATION).iter().flat_map(|value| {
-        value
-            .as_bytes()
-            .split(|byte| byte.is_ascii_whitespace() || *byte == b',')
-    });
-    if words.any(|word| word.starts_with(PREFIX.as_bytes())) {
-        return Err(Refusal::Misplaced);
-    }
-    Ok(())
 }

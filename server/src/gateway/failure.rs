@@ -19,7 +19,7 @@ pub enum Failure {
     #[error("the upstream left HTTP unasked")]
     Switched,
     /// The caller's body ended before its end.
-    #[error("the call's body was cut")]
+    #[error("the call's body ended early, or is not framed as its head says")]
     UploadCut(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The caller's token ended before the call was sent, or sent again.
     #[error("Spillway-Token: {0}")]

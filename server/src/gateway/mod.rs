@@ -23,6 +23,7 @@ mod held_body;
 mod hold;
 mod identity;
 pub mod links;
+mod misplaced;
 mod passage;
 mod path;
 mod readmission;

@@ -18,6 +18,7 @@ use super::{
     dialect::{Dialect, Ids, graph_error},
     failure::Failure,
     identity::IdentityError,
+    misplaced::Place,
     path::PathError,
     request_headers::HeaderError,
     response_headers::disarm,
@@ -28,6 +29,10 @@ use crate::{
     http::{Problem, REQUEST_ID, RequestId},
     limiter::{Busy, Refused},
 };
+
+/// What a client is told whose body was waited for too long ([`crate::http::Credit`]).
+const SLOW_UPLOAD: &str = "It was waited for for 60 s altogether, of which each 500 bytes give a second back. Nothing is \
+     repeated; the upstream may have seen what there was. Send the call again, faster.";
 
 /// Repeated and logged only up to this length, in bytes: ids of the SDKs are UUIDs.
 const ID_BYTES_MAX: usize = 128;
@@ -85,10 +90,10 @@ pub enum Refusal {
     Tokens,
     /// A token of Spillway's own where the upstream would get it.
     #[error(
-        "Authorization is the upstream's, and holds a Spillway token: send that in Spillway-Token, and \
-         revoke it if it was sent elsewhere"
+        "{0} goes to the upstream, and holds a Spillway token: send that in the header Spillway-Token, \
+         and revoke it if it was sent elsewhere"
     )]
-    Misplaced,
+    Misplaced(Place),
     /// The first segment names no upstream.
     #[error("no such upstream; configured: {known}")]
     UnknownUpstream {
@@ -174,7 +179,7 @@ impl Refusal {
                 (problem.status(), problem.code())
             }
             Self::Tokens => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
-            Self::Misplaced => (StatusCode::BAD_REQUEST, "bad_header"),
+            Self::Misplaced(_) => (StatusCode::BAD_REQUEST, "misplaced_token"),
             Self::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, "unknown_upstream"),
             Self::Batch(malformed) => (StatusCode::BAD_REQUEST, malformed.code()),
             Self::BatchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Request_BadRequest"),
@@ -234,14 +239,22 @@ impl Refusal {
     }
 
     fn problem(&self) -> Problem {
-        let title = match self {
-            Self::Failed(_) => "The upstream did not answer",
-            Self::Busy(..) | Self::Limiter(_) | Self::Capacity | Self::Closing => {
-                "The call was not let through"
+        let (title, detail) = match self {
+            Self::Failed(failure) if failure.is_slow_upload() => {
+                ("The call's body came too slowly", SLOW_UPLOAD.to_owned())
             }
-            _ => "The call cannot be relayed as it is",
+            Self::Failed(cut @ Failure::UploadCut(_)) => {
+                ("The call's body did not come whole", cut.to_string())
+            }
+            Self::Busy(..)
+            | Self::Limiter(_)
+            | Self::Capacity
+            | Self::Closing
+            | Self::Failed(Failure::Gone) => ("The call was not let through", self.to_string()),
+            Self::Failed(_) => ("The upstream did not answer", self.to_string()),
+            _ => ("The call cannot be relayed as it is", self.to_string()),
         };
-        Problem::new(self.status(), self.code(), title).detail(self.to_string())
+        Problem::new(self.status(), self.code(), title).detail(detail)
     }
 }
 

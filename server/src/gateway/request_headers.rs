@@ -1,18 +1,13 @@
-//! What of a call's headers is meant for Spillway, and what goes on to the upstream.
+//! What of a call's headers is meant for Spillway; [`onward`] says what goes on to the upstream.
 
-use std::collections::HashSet;
+mod onward;
 
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Method,
-    header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
-        TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
-    },
-    uri::Authority,
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header::EXPECT};
 use spillway::Lane;
 
-use super::cookies::drop_session;
+pub use onward::forward;
+use onward::named_in_connection;
+pub(super) use onward::{drop_hop_by_hop_and_own, is_hop_by_hop_or_own, passes};
 
 /// What the names of Spillway's own headers begin with.
 pub(super) const OWN_PREFIX: &str = "spillway-";
@@ -84,82 +79,9 @@ pub fn read(method: &Method, headers: &HeaderMap) -> Result<Asked, HeaderError> 
     })
 }
 
-/// Leaves of `headers` what the upstream may see, and names it as the host.
-pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
-    // With both, the length is a lie (RFC 9112, 6.3) that some server may believe.
-    if headers.contains_key(TRANSFER_ENCODING) {
-        headers.remove(CONTENT_LENGTH);
-    }
-    drop_hop_by_hop_and_own(headers);
-    // The connection's own matter: the body's first read answers `100 Continue`.
-    headers.remove(EXPECT);
-    drop_session(headers);
-    if let Ok(host) = HeaderValue::from_str(upstream.as_str()) {
-        headers.insert(HOST, host);
-    }
-}
-
 /// Whether a header is Spillway's own.
 fn is_own(name: &HeaderName) -> bool {
     name.as_str().starts_with(OWN_PREFIX)
-}
-
-/// Removes what is nobody's business behind the gateway, in either direction: what concerns
-/// one connection only, all that `Connection` says does, and Spillway's own headers.
-pub(super) fn drop_hop_by_hop_and_own(headers: &mut HeaderMap) {
-    drop_hop_by_hop(headers);
-    let own: Vec<_> = headers
-        .keys()
-        .filter(|name| is_own(name))
-        .cloned()
-        .collect();
-    for name in own {
-        headers.remove(name);
-    }
-}
-
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
-    for name in named_in_connection(headers) {
-        headers.remove(name);
-    }
-    for name in hop_by_hop() {
-        headers.remove(name);
-    }
-}
-
-fn hop_by_hop() -> [HeaderName; 11] {
-    [
-        CONNECTION,
-        HeaderName::from_static("keep-alive"),
-        PROXY_AUTHENTICATE,
-        PROXY_AUTHORIZATION,
-        HeaderName::from_static("proxy-authentication-info"),
-        HeaderName::from_static("proxy-connection"),
-        HeaderName::from_static("http2-settings"),
-        TE,
-        TRAILER,
-        TRANSFER_ENCODING,
-        UPGRADE,
-    ]
-}
-
-/// Whether a header concerns one connection only, or is Spillway's own.
-pub(super) fn is_hop_by_hop_or_own(name: &HeaderName) -> bool {
-    is_own(name) || hop_by_hop().contains(name)
-}
-
-/// Whether a header of one part of a batch goes on to the upstream. It has neither a
-/// connection nor a host of its own, and no session is in it.
-pub(super) fn passes(name: &HeaderName) -> bool {
-    !is_hop_by_hop_or_own(name) && ![HOST, EXPECT, COOKIE].contains(name)
-}
-
-fn named_in_connection(headers: &HeaderMap) -> HashSet<HeaderName> {
-    let values = headers.get_all(CONNECTION).iter();
-    let names = values.flat_map(|value| value.as_bytes().split(|&byte| byte == b','));
-    names
-        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-        .collect()
 }
 
 fn refuse_ambiguity(headers: &HeaderMap) -> Result<(), HeaderError> {
@@ -245,166 +167,4 @@ fn number<N: TryFrom<u64>>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
-            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
-        }
-        headers
-    }
-
-    fn asked(pairs: &[(&str, &str)]) -> Result<Asked, HeaderError> {
-        read(&Method::GET, &headers(pairs))
-    }
-
-    fn forwarded(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        let mut headers = headers(pairs);
-        forward(&mut headers, &Authority::from_static("up.example:8443"));
-        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        headers
-            .iter()
-            .map(|(name, value)| (name.to_string(), text(value)))
-            .collect()
-    }
-
-    #[test]
-    fn what_is_asked_is_read() {
-        let all = asked(&[
-            ("Spillway-User", " Ann "),
-            ("Spillway-App", "é"),
-            ("Spillway-Lane", "background"),
-            ("Spillway-Weight", "5"),
-            ("Spillway-Wait-Ms", "0"),
-        ]);
-        let expected = Asked {
-            user: Some("Ann".into()),
-            app: Some("é".into()),
-            lane: Some(Lane::Background),
-            weight: Some(5),
-            wait_ms: Some(0),
-        };
-        assert_eq!(all, Ok(expected));
-        assert_eq!(asked(&[]), Ok(Asked::default()));
-    }
-
-    #[test]
-    fn malformed_values_are_refused() {
-        for (name, value) in [
-            ("spillway-weight", "0"),
-            ("spillway-weight", "-1"),
-            ("spillway-weight", "+1"),
-            ("spillway-weight", "1.5"),
-            ("spillway-weight", ""),
-            ("spillway-weight", "4294967296"),
-            ("spillway-wait-ms", "soon"),
-            ("spillway-wait-ms", "-1"),
-            ("spillway-wait-ms", ""),
-            ("spillway-wait-ms", "99999999999999999999"),
-            ("spillway-lane", "Foreground"),
-            ("spillway-lane", ""),
-            ("spillway-user", ""),
-            ("spillway-app", " "),
-        ] {
-            let refused = asked(&[(name, value)]).unwrap_err();
-            assert!(
-                matches!(refused, HeaderError::Malformed(n, _) if n == name),
-                "{name}: {value}"
-            );
-        }
-    }
-
-    #[test]
-    fn ambiguity_is_refused() {
-        assert!(matches!(
-            asked(&[("spillway-user", "a"), ("Spillway-User", "b")]),
-            Err(HeaderError::Duplicate(_))
-        ));
-        assert!(matches!(
-            asked(&[("spillway-unknown", "a"), ("spillway-unknown", "a")]),
-            Err(HeaderError::Duplicate(_))
-        ));
-        for value in [
-            "Spillway-User",
-            "close, SPILLWAY-TOKEN",
-            "x ,spillway-lane,",
-        ] {
-            assert!(matches!(
-                asked(&[("connection", value)]),
-                Err(HeaderError::Hidden(_))
-            ));
-        }
-    }
-
-    #[test]
-    fn what_is_no_call_is_refused() {
-        assert_eq!(
-            asked(&[("upgrade", "WebSocket")]),
-            Err(HeaderError::Upgrade)
-        );
-        assert!(read(&Method::OPTIONS, &HeaderMap::new()).is_ok());
-        assert_eq!(
-            read(&Method::CONNECT, &HeaderMap::new()),
-            Err(HeaderError::Upgrade)
-        );
-        assert_eq!(
-            asked(&[("expect", "a-miracle")]),
-            Err(HeaderError::Expectation)
-        );
-        assert!(
-            asked(&[
-                ("sec-fetch-mode", "cors"),
-                ("expect", "100-Continue"),
-                ("upgrade", "h2c")
-            ])
-            .is_ok()
-        );
-    }
-
-    #[test]
-    fn only_what_is_the_upstream_s_goes_on() {
-        let passed = forwarded(&[
-            ("host", "gateway:3001"),
-            ("spillway-token", "s"),
-            ("spillway-anything", "s"),
-            ("connection", "keep-alive, X-Hop"),
-            ("x-hop", "1"),
-            ("keep-alive", "timeout=5"),
-            ("proxy-authorization", "Basic x"),
-            ("proxy-connection", "close"),
-            ("te", "trailers"),
-            ("trailer", "x"),
-            ("transfer-encoding", "chunked"),
-            ("upgrade", "h2c"),
-            ("expect", "100-continue"),
-            ("content-length", "3"),
-            ("authorization", "Bearer t"),
-            ("x-custom", "1"),
-            ("x-custom", "2"),
-        ]);
-        let expected = [
-            ("host", "up.example:8443"),
-            ("authorization", "Bearer t"),
-            ("x-custom", "1"),
-            ("x-custom", "2"),
-        ];
-        let mut passed: Vec<_> = passed
-            .iter()
-            .map(|(n, v)| (n.as_str(), v.as_str()))
-            .collect();
-        passed.sort_unstable();
-        let mut expected = expected.to_vec();
-        expected.sort_unstable();
-        assert_eq!(passed, expected);
-    }
-
-    #[test]
-    fn a_length_alone_is_kept() {
-        assert!(
-            forwarded(&[("content-length", "3")]).contains(&("content-length".into(), "3".into()))
-        );
-    }
-}
+mod tests;

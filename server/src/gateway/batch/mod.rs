@@ -55,7 +55,7 @@ use super::{
     retry::Retries,
     upstream::Upstream,
 };
-use crate::{access::Caller, limiter::Ask};
+use crate::{access::Caller, http::TooSlow, limiter::Ask};
 pub use malformed::Malformed;
 use memory::{Memory, Reserved};
 use own::Own;
@@ -263,7 +263,7 @@ async fn read(body: &mut Body, memory: &mut Reserved) -> Result<Bytes, Refusal> 
     let mut bytes = Vec::new();
     loop {
         let frame = timeout(PIECE_MAX, body.frame()).await;
-        let frame = frame.map_err(|slow| Failure::UploadCut(slow.into()))?;
+        let frame = frame.map_err(|_| Failure::UploadCut(TooSlow.into()))?;
         let Some(frame) = frame else {
             return Ok(bytes.into());
         };

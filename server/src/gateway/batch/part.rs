@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     super::{
+        misplaced,
         path::{self, PathError},
         request_headers::{self, OWN_PREFIX},
     },
@@ -70,6 +71,11 @@ impl PartReader<'_> {
         let url: Option<String> = members.get_as("url");
         let url = url.ok_or_else(|| wrong("url must be a string"))?;
         let address = self.address(&url).map_err(wrong)?;
+        if misplaced::is_within(&address) {
+            return Err(wrong(
+                "url holds a Spillway token, which would go to the upstream",
+            ));
+        }
         let moved = match &address {
             Cow::Owned(address) => Some(address.as_str()),
             Cow::Borrowed(_) => None,
@@ -178,6 +184,11 @@ impl PartReader<'_> {
             return Err(
                 "Authorization speaks for the whole batch: send it with the batch itself".into(),
             );
+        }
+        if misplaced::is_in(&header, &value) {
+            return Err(format!(
+                "{name} holds a Spillway token, which would go to the upstream"
+            ));
         }
         Ok(request_headers::passes(&header))
     }
