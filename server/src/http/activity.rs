@@ -6,6 +6,9 @@
 //! is counted is the opposite: calls whose answer is still being made, and answers whose
 //! next piece has not come yet. While there is one, the connection may take its time; while
 //! there is none, something has to move, or the client is cut.
+//!
+//! Calls of HTTP/2 share their connection. There each call is watched by itself as well
+//! ([`super::streams`]): while others go on, one whose reader stops would keep what it has.
 
 use std::{
     pin::Pin,
@@ -25,9 +28,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// What moves on one connection.
+/// What moves on one connection, or on one of its streams.
 #[derive(Debug)]
 pub(super) struct Activity {
+    /// A stream's connection: what moves here moves there.
+    connection: Option<Arc<Activity>>,
     opened: Instant,
     /// What is waited for on our side.
     waits: AtomicUsize,
@@ -38,7 +43,17 @@ pub(super) struct Activity {
 impl Activity {
     /// A connection that is opened now.
     pub(super) fn new() -> Arc<Self> {
+        Self::of(None)
+    }
+
+    /// A stream of `self` that is opened now.
+    pub(super) fn stream(self: &Arc<Self>) -> Arc<Self> {
+        Self::of(Some(Arc::clone(self)))
+    }
+
+    fn of(connection: Option<Arc<Self>>) -> Arc<Self> {
         Arc::new(Self {
+            connection,
             opened: Instant::now(),
             waits: AtomicUsize::new(0),
             moved_ms: AtomicU64::new(0),
@@ -47,13 +62,22 @@ impl Activity {
 
     /// Something is waited for on our side until the answer is dropped.
     pub(super) fn wait(self: &Arc<Self>) -> Wait {
-        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.and_connection(|it| {
+            it.waits.fetch_add(1, Ordering::Relaxed);
+        });
         Wait(Arc::clone(self))
     }
 
+    fn and_connection(&self, change: impl Fn(&Self)) {
+        change(self);
+        self.connection.as_deref().inspect(|it| change(it));
+    }
+
     fn moved(&self) {
-        let ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.moved_ms.store(ms, Ordering::Relaxed);
+        self.and_connection(|it| {
+            let ms = u64::try_from(it.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+            it.moved_ms.store(ms, Ordering::Relaxed);
+        });
     }
 
     /// Returns when the client has been waited for, and nothing moved, for `max` to twice
@@ -78,7 +102,9 @@ pub(super) struct Wait(Arc<Activity>);
 impl Drop for Wait {
     fn drop(&mut self) {
         self.0.moved();
-        self.0.waits.fetch_sub(1, Ordering::Relaxed);
+        self.0.and_connection(|it| {
+            it.waits.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }
 
@@ -159,6 +185,18 @@ mod tests {
         assert_eq!(lasts(&activity).await, None);
         drop(wait);
         assert_eq!(lasts(&activity).await, Some(MAX));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_stalls_by_itself_and_moves_its_connection() {
+        let connection = Activity::new();
+        let (one, other) = (connection.stream(), connection.stream());
+        let wait = one.wait();
+        assert_eq!(lasts(&one).await, None);
+        assert_eq!(lasts(&connection).await, None, "it waits for its stream");
+        drop(wait);
+        assert_eq!(lasts(&connection).await, Some(MAX), "and has moved with it");
+        assert_eq!(lasts(&other).await, Some(Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use tower::ServiceExt as _;
 use super::{
     Problem, access_log,
     activity::{Activity, WatchedBody},
+    streams,
     upload::Upload,
 };
 
@@ -86,6 +87,8 @@ impl Service<Request<Incoming>> for ConnectionCalls {
             request.extensions_mut().insert(peer);
         }
         Box::pin(async move {
+            let activity = streams::current().unwrap_or(activity);
+            let _busy = activity.wait();
             let answer = calls.answer(request, &activity).await;
             drop(wait);
             Ok(answer)

@@ -7,7 +7,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
 use tokio::{
@@ -20,6 +20,7 @@ use super::{
     Shutdown, Tls,
     activity::Activity,
     calls::{Calls, ConnectionCalls, Peer},
+    streams::Streams,
 };
 
 /// How much of a call's head is taken, in bytes: the address line, all headers.
@@ -58,7 +59,8 @@ const CUT_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Patience {
     /// For the TLS handshake.
     pub(super) handshake: Duration,
-    /// For a call's head, for the next call, for reading some more of an answer. As nginx's
+    /// For a call's head, for the next call, for reading some more of an answer, also of one
+    /// among others on a connection of HTTP/2. As nginx's
     /// `send_timeout` and `keepalive_timeout`.
     pub(super) idle: Duration,
 }
@@ -118,7 +120,7 @@ where
         activity: Arc::clone(&activity),
         peer,
     };
-    let builder = protocols(patience);
+    let builder = protocols(patience, Streams::of(&activity, patience.idle));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Whatever ends a connection early is the client's; nothing is left to do.
     tokio::select! {
@@ -135,8 +137,8 @@ where
     }
 }
 
-fn protocols(patience: Patience) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn protocols(patience: Patience, streams: Streams) -> auto::Builder<Streams> {
+    let mut builder = auto::Builder::new(streams);
     builder
         .http1()
         .timer(TokioTimer::new())

@@ -11,6 +11,7 @@ mod bounds;
 mod calls;
 mod connection;
 mod credit;
+mod cross_site;
 mod forwarded;
 mod health;
 mod hosts;
@@ -20,6 +21,7 @@ mod problem;
 mod request_id;
 mod rules;
 mod shutdown;
+mod streams;
 mod tls;
 mod upload;
 
@@ -49,9 +51,11 @@ pub struct Guard {
     pub open: bool,
 }
 
-/// `router` behind the rules of its routes: handlers get a [`Caller`](crate::access::Caller).
+/// `router` behind the rules of its routes, closed to other sites' pages: handlers get a [`Caller`](crate::access::Caller).
 pub fn ruled(router: Router, access: Access) -> Router {
-    router.layer(middleware::from_fn_with_state(access, rules::check))
+    router
+        .layer(middleware::from_fn_with_state(access, rules::check))
+        .layer(middleware::from_fn(cross_site::refuse))
 }
 
 /// `router` behind `guard`, its requests logged under `listener`'s name.

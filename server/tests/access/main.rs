@@ -10,6 +10,7 @@ mod api;
 mod bearers;
 mod entry;
 mod networks;
+mod pages;
 mod processes;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,7 +6,7 @@ use axum::{Router, body::Body, routing::get};
 use bytes::Bytes;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
+    net::{TcpListener, tcp::OwnedReadHalf},
     time::Instant,
 };
 
@@ -155,4 +155,58 @@ async fn a_connection_has_so_many_calls_and_no_more() {
     let refused = frame(3, 0, last, &7_u32.to_be_bytes());
     let found = heard.windows(refused.len()).any(|it| it == refused);
     assert!(found, "{heard:?}");
+}
+
+/// Frames of HTTP/2 as they come: kind, stream, payload.
+async fn next_frame(stream: &mut OwnedReadHalf) -> (u8, u32, Vec<u8>) {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.unwrap();
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    stream.read_exact(&mut payload).await.unwrap();
+    let id = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+    (head[3], id, payload)
+}
+
+/// Its window is never opened again, while others come and go on the same connection.
+#[tokio::test]
+async fn of_calls_side_by_side_the_one_that_is_not_read_is_reset() {
+    const DATA: u8 = 0;
+    const RST_STREAM: u8 = 3;
+    let server = server().await;
+    let endless = frame(1, 0x5, 1, b"\x82\x86\x41\x01a\x04\x08/endless");
+    // Of the connection's window there is always enough.
+    let window = frame(8, 0, 0, &(1_u32 << 30).to_be_bytes());
+    let begun = Instant::now();
+    let stream = say(server, &[H2, &endless, &window].concat()).await;
+    let (mut stream, mut others) = stream.into_split();
+    let calls = tokio::spawn(async move {
+        for call in (3..).step_by(2) {
+            if others.write_all(&asked(call)).await.is_err() {
+                return;
+            }
+            tokio::time::sleep(SHORT / 6).await;
+        }
+    });
+    let reset = async {
+        loop {
+            let (kind, id, payload) = next_frame(&mut stream).await;
+            match (kind, id) {
+                (RST_STREAM, 1) => return payload,
+                (RST_STREAM, other) => panic!("{other} was read, and is reset"),
+                _ => {}
+            }
+        }
+    };
+    let reason = timeout(LONG, reset).await.expect("it is reset");
+    assert_eq!(reason, 8_u32.to_be_bytes(), "CANCEL");
+    assert!(begun.elapsed() >= SHORT, "{:?}", begun.elapsed());
+    // The others go on.
+    let mut answered = 0;
+    while answered < 5 {
+        let (kind, id, payload) = timeout(LONG, next_frame(&mut stream)).await.unwrap();
+        assert_ne!(kind, RST_STREAM, "{id}");
+        answered += usize::from(kind == DATA && payload == b"at once");
+    }
+    calls.abort();
 }
