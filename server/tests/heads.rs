@@ -56,6 +56,13 @@ fn bad_heads(host: SocketAddr) -> Vec<(String, u16)> {
             ONE,
         ),
         (post("Content-Length: 3 ", "abc"), ONE),
+        // The same length twice is one (RFC 9112, 6.3); the upstream is told it once.
+        (post("Content-Length: 3\r\nContent-Length: 3", "abc"), ONE),
+        // Lines that end in LF alone (RFC 9112, 2.2) go on with CRLF.
+        (
+            format!("GET {FREE} HTTP/1.1\nHost: {host}\nConnection: close\n\n"),
+            ONE,
+        ),
         // Lengths that nobody can know.
         (
             post("Content-Length: 0\r\nContent-Length: 60", &smuggled),
@@ -65,6 +72,23 @@ fn bad_heads(host: SocketAddr) -> Vec<(String, u16)> {
         (post("Content-Length: +3", "abc"), 400),
         (post("Content-Length: -1", "abc"), 400),
         (post("Transfer-Encoding: chunked, identity", &chunked), 400),
+        (post("Transfer-Encoding: identity, chunked", &chunked), 400),
+        (post("Transfer-Encoding: gzip, chunked", &chunked), 400),
+        (post("Transfer-Encoding: chunked, chunked", &chunked), 400),
+        (
+            post(
+                "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+                &chunked,
+            ),
+            400,
+        ),
+        (post("Transfer-Encoding: \u{b}chunked", &chunked), 400),
+        (
+            format!(
+                "POST {FREE} HTTP/1.0\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n{chunked}"
+            ),
+            400,
+        ),
         (post("Transfer-Encoding: xchunked", &chunked), 400),
         (
             post(
@@ -187,9 +211,37 @@ fn assert_untouched(peer: &Peer) {
         framed.map(|it| it.to_str().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(framing("transfer-encoding"), ["chunked"; 2]);
-    assert_eq!(framing("content-length"), ["3"]);
+    assert_eq!(framing("content-length"), ["3"; 2]);
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen.iter().all(|seen| seen.uri == "/v1.0/me"), "{seen:?}");
+}
+
+/// Attacks: two lengths, on a connection that a proxy in front shares among its clients. What it
+/// took for the rest of a body, or for the next call, is behind the end of the connection
+/// (RFC 9112, 6.1), even if nobody asked for that end.
+#[tokio::test]
+async fn behind_two_lengths_the_connection_ends() {
+    let peer = Peer::start(|_| async { ok("answer") }).await;
+    let app = TestApp::start(&peer.onenote()).await;
+    for to in [app.dashboard, app.gateway] {
+        let next = format!("GET /graph/smuggled HTTP/1.1\r\nHost: {to}\r\n\r\n");
+        let call = |framing: &str| {
+            format!("POST {FREE} HTTP/1.1\r\nHost: {to}\r\n{framing}\r\n\r\n0\r\n\r\n{next}")
+        };
+        for framing in [
+            "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5",
+            "Transfer-Encoding: chunked\r\nX: 1\r\nContent-Length: 0",
+        ] {
+            let answer = timeout(PATIENCE, raw_async(to, &call(framing))).await;
+            let answer = String::from_utf8(answer.expect("the server closes")).unwrap();
+            assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+        }
+    }
+    let seen = peer.seen();
     assert_eq!(seen.len(), 3, "{seen:?}");
     assert!(seen.iter().all(|seen| seen.uri == "/v1.0/me"), "{seen:?}");
+    app.stop().await;
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
-//! What no route ever gets to see: methods that are no calls, and heads beyond their bounds.
+//! What no route ever gets to see: methods that are no calls, bodies that can be framed in two
+//! ways, and heads beyond their bounds.
 
 use axum::{
     extract::Request,
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{Method, StatusCode, Uri};
+use http::{HeaderMap, Method, StatusCode, Uri, header::TRANSFER_ENCODING};
 
 use super::{Problem, connection::HEADERS_MAX};
 
@@ -27,6 +28,10 @@ fn problem(request: &Request) -> Option<Problem> {
     if [Method::CONNECT, Method::TRACE].contains(method) || method.as_str() == "TRACK" {
         return Some(Problem::method_not_allowed());
     }
+    if !is_framed_plainly(request.headers()) {
+        let title = "The only transfer coding is chunked, once";
+        return Some(Problem::new(StatusCode::BAD_REQUEST, "bad_framing", title));
+    }
     if length(request.uri()) > ADDRESS_BYTES_MAX {
         let title = "The address is longer than 16 KiB";
         return Some(Problem::new(
@@ -41,6 +46,18 @@ fn problem(request: &Request) -> Option<Problem> {
         return Some(Problem::new(status, "too_many_headers", title));
     }
     None
+}
+
+/// Whether a body comes in chunks at most. Codings below them would be taken for the content's
+/// own behind the gateway, which frames every call anew. Beside chunks hyper drops a
+/// `Content-Length`, and ends the connection (RFC 9112, 6.1).
+fn is_framed_plainly(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    }
 }
 
 fn length(uri: &Uri) -> usize {
