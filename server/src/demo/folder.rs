@@ -1,6 +1,6 @@
 //! Where a demo keeps its files.
 
-use std::{fs, io, path::Path};
+use std::{fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use tempfile::TempDir;
@@ -35,7 +35,10 @@ impl<'a> Folder<'a> {
                 .map(Self::Temporary)
                 .map_err(|source| failed(&std::env::temp_dir(), source));
         };
-        fs::create_dir_all(path).map_err(|source| failed(path, source))?;
+        // What lies there names users; a folder that is there already keeps its mode.
+        let mut folder = DirBuilder::new();
+        let made = folder.recursive(true).mode(0o700).create(path);
+        made.map_err(|source| failed(path, source))?;
         Ok(Self::Kept(path))
     }
 

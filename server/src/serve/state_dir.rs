@@ -3,7 +3,7 @@
 use std::{
     fs::{DirBuilder, File, TryLockError},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -49,7 +49,7 @@ impl StateDir {
         let folder = folder.recursive(true).mode(0o700);
         folder.create(path).map_err(unwritable)?;
         let mut options = File::options();
-        let options = options.write(true).create(true).truncate(false);
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
         let lock = options.open(path.join(LOCK_NAME)).map_err(unwritable)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { _lock: lock }),
@@ -75,6 +75,7 @@ mod tests {
         let made = root.path().join("state");
         StateDir::take(&made).unwrap();
         assert_eq!(mode(&made), 0o700);
+        assert_eq!(mode(&made.join(LOCK_NAME)), 0o600);
         let given = root.path().join("given");
         fs::create_dir(&given).unwrap();
         fs::set_permissions(&given, fs::Permissions::from_mode(0o750)).unwrap();

@@ -25,7 +25,7 @@ pub enum Error {
     #[error("server.database_url")]
     Database(#[from] store::OpenError),
     /// No token can have such rights.
-    #[error("no such token can be: {0}")]
+    #[error("no such token can be")]
     Impossible(#[from] Impossible),
     /// An upstream that is not configured.
     #[error("--upstream: there is no upstream \"{}\"; configured: {known}", name.escape_debug())]

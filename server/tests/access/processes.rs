@@ -1,6 +1,7 @@
 //! Tokens between processes: the command line beside the real server.
 
 use std::{
+    os::unix::fs::PermissionsExt as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -86,4 +87,53 @@ fn a_token_made_or_revoked_beside_a_running_server_counts_within_a_second_and_is
         !log.contains("spw_") && !log.contains(&token[4..24]),
         "{log}"
     );
+}
+
+/// Counters, keys and names of users are nobody else's business.
+#[test]
+fn every_file_that_the_server_makes_is_its_user_s_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let server = Process::serve(dir, &config_text(dir, NOBODY));
+    let gateway = server.gateway;
+    let call = format!(
+        "GET {PAGES} HTTP/1.1\r\nHost: {gateway}\r\nAuthorization: Bearer opaque\r\n\
+         Spillway-Wait-Ms: 0\r\nConnection: close\r\n\r\n"
+    );
+    assert!(raw(gateway, &call).starts_with("HTTP/1.1 502"));
+    let running = modes(dir);
+    server.terminate();
+    assert!(server.wait().0.success());
+    let ended = modes(dir);
+    for name in ["spillway.db", "spillway.lock", "caller-keys.secret"] {
+        assert!(running.iter().any(|(it, _)| it == name), "{running:?}");
+    }
+    for (extension, files) in [
+        ("db-wal", &running),
+        ("journal", &running),
+        ("full", &ended),
+    ] {
+        let named = |(name, _): &&(String, u32)| name.ends_with(extension);
+        assert!(files.iter().any(|it| named(&it)), "{extension}: {files:?}");
+    }
+    for (name, mode) in running.iter().chain(&ended) {
+        let expected = if name == "state" { 0o700 } else { 0o600 };
+        assert_eq!(*mode, expected, "{name}: {mode:o}");
+    }
+}
+
+/// Name and mode of all that lies in `dir`, but for the configuration.
+fn modes(dir: &Path) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if name != "spillway.toml" {
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+            found.push((name, mode));
+        }
+        if entry.path().is_dir() {
+            found.extend(modes(&entry.path()));
+        }
+    }
+    found
 }
