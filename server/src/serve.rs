@@ -73,6 +73,17 @@ pub enum Error {
         /// The address.
         address: SocketAddr,
     },
+    /// Limits that run faster than those of the upstream.
+    #[error(
+        "upstreams.{upstream}.base_url: {host} is not this machine, and limits that run faster than \
+         the clock are for `spillway simulate` alone"
+    )]
+    TooFast {
+        /// The upstream.
+        upstream: String,
+        /// Its host.
+        host: String,
+    },
     /// The folder of the counters cannot be used.
     #[error("server.state_dir")]
     StateDir(#[from] state_dir::Error),
@@ -184,6 +195,7 @@ pub async fn run(
 
 impl Options {
     fn check(self, config: &Config) -> Result<(), Error> {
+        self.check_pace(config)?;
         if !self.open {
             return Ok(());
         }
@@ -197,6 +209,17 @@ impl Options {
             }
         }
         Ok(())
+    }
+
+    fn check_pace(self, config: &Config) -> Result<(), Error> {
+        let elsewhere = |upstream: &&config::Upstream| !upstream.base_url.is_loopback();
+        match config.upstreams.iter().find(elsewhere) {
+            Some(upstream) if self.time_scale > 1 => Err(Error::TooFast {
+                upstream: upstream.name.clone(),
+                host: upstream.base_url.authority().host().to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     async fn access(self, store: &Store) -> Result<Access, store::Error> {

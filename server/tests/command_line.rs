@@ -303,6 +303,9 @@ fn tokens_that_cannot_be_are_refused_with_one_line_and_exit_code_2() {
             .unwrap_or(&ended.stderr);
         assert!(line.starts_with(expected), "{line}\nis not\n{expected}");
         assert_eq!(line.lines().count(), 1, "{line}");
+        let said: Vec<_> = line.trim_end().split(": ").collect();
+        let once: std::collections::BTreeSet<_> = said.iter().collect();
+        assert_eq!(said.len(), once.len(), "said twice: {line}");
     }
     // What clap refuses names the option.
     for (arguments, named) in [
@@ -379,5 +382,28 @@ fn every_command_explains_itself() {
             "{}",
             ended.stdout
         );
+    }
+}
+
+/// Faster limits would let too much through to a real upstream.
+#[test]
+fn only_limits_of_a_lookalike_on_this_machine_run_faster() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let elsewhere = changed(dir, "http://127.0.0.1:9/", "https://graph.example/");
+    std::fs::write(dir.join("spillway.toml"), elsewhere).unwrap();
+    let open = ["serve", "--open", "--log", "off", "--time-scale"];
+    let ended = run(dir, &[&open[..], &["60"]].concat(), &[]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    let told = "spillway: upstreams.graph.base_url: graph.example is not this machine";
+    assert!(ended.stderr.starts_with(told), "{}", ended.stderr);
+    assert_eq!(ended.stderr.lines().count(), 1);
+    for wrong in [
+        &["serve", "--time-scale", "60"][..],
+        &[&open[..], &["0"]].concat(),
+    ] {
+        let ended = run(dir, wrong, &[]);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains("--open") || ended.stderr.contains("--time-scale"));
     }
 }

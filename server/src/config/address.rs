@@ -1,6 +1,6 @@
 //! Web addresses as the configuration gives them: parsed once, whole.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, net::IpAddr, str::FromStr};
 
 use http::{Uri, uri::Authority};
 
@@ -49,6 +49,17 @@ impl WebAddress {
     pub fn port(&self) -> u16 {
         let default = if self.secure { 443 } else { 80 };
         self.authority.port_u16().unwrap_or(default)
+    }
+
+    /// Whether it certainly is this machine: a loopback address, or `localhost`.
+    pub fn is_loopback(&self) -> bool {
+        let host = self.authority.host();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let address: Result<IpAddr, _> = bare.parse();
+        address.map_or_else(
+            |_| host.eq_ignore_ascii_case("localhost"),
+            |address| address.to_canonical().is_loopback(),
+        )
     }
 
     /// The path without the slash at its end: empty, or `/v1.0`.
@@ -121,6 +132,24 @@ fn path_is_plain(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        for (address, here) in [
+            ("http://127.0.0.1:3002/", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:1/x", true),
+            ("http://[::ffff:127.0.0.1]", true),
+            ("https://LocalHost", true),
+            ("https://localhost.example", false),
+            ("http://192.0.2.1", false),
+            ("http://[2001:db8::1]", false),
+            ("http://127.0.0.1.example", false),
+        ] {
+            let parsed: WebAddress = address.parse().unwrap();
+            assert_eq!(parsed.is_loopback(), here, "{address}");
+        }
+    }
 
     #[test]
     fn an_address_is_taken_apart() {

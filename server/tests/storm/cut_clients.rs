@@ -1,11 +1,6 @@
 //! Clients that are cut or never get to their point, and an upstream that dies.
 
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use spillway_server::open_files;
 use tokio::{
@@ -16,13 +11,18 @@ use tokio::{
 };
 
 use crate::{
-    ALONE, PATIENCE, SCALE,
+    ALONE, LOG, PATIENCE, SCALE,
     load::{Load, until_idle, until_load},
+    memory,
     simulator::{Simulator, free_port},
-    support::TestApp,
+    support::{Process, config_text},
 };
 
 const PAGES: &str = "/graph/v1.0/me/onenote/pages";
+
+/// How much of memory the storm may need, in MiB: up to 2,000 connections at once, with a head or
+/// an answer under way.
+const GROWTH_MIB_MAX: u64 = 96;
 
 /// Xorshift: the same storm every time.
 struct Random(u64);
@@ -92,17 +92,6 @@ async fn patient_client(gateway: SocketAddr, user: u64) {
     }
 }
 
-/// How many panics there will have been in this process, those of tasks included.
-fn count_panics() -> &'static AtomicUsize {
-    static PANICS: AtomicUsize = AtomicUsize::new(0);
-    let told = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        PANICS.fetch_add(1, Ordering::Relaxed);
-        told(panic);
-    }));
-    &PANICS
-}
-
 fn tally(statuses: impl Iterator<Item = u16>) -> BTreeMap<u16, usize> {
     let mut tally = BTreeMap::new();
     for status in statuses {
@@ -117,15 +106,17 @@ fn tally(statuses: impl Iterator<Item = u16>) -> BTreeMap<u16, usize> {
 async fn a_thousand_cut_clients_and_a_killed_upstream_leave_nothing_behind() {
     let _alone = ALONE.lock().await;
     open_files::raise();
-    let panics = count_panics();
     let address = free_port();
     let simulator = Simulator::start(address);
     simulator.stats().await;
     let upstream = format!(
         "[upstreams.graph]\nbase_url = 'http://{address}/'\npresets = ['onenote']\napp = 'note-bridge'\nhold_max_ms = 15000\n"
     );
-    let app = TestApp::start_scaled(tempfile::tempdir().unwrap(), &upstream, SCALE).await;
-    let gateway = app.gateway;
+    let dir = tempfile::tempdir().unwrap();
+    let config = config_text(dir.path(), &upstream);
+    let server = Process::serve_scaled(dir.path(), &config, LOG, SCALE);
+    let (gateway, dashboard) = (server.gateway, server.dashboard);
+    let quiet_mib = memory::now_mib(server.id());
     let loris = slow_loris(gateway).await;
 
     let mut random = Random(39);
@@ -155,7 +146,7 @@ async fn a_thousand_cut_clients_and_a_killed_upstream_leave_nothing_behind() {
     drop(loris);
     // Nothing runs and nobody waits. Of the bodies that were cut, and of the calls that ran
     // when the upstream died, nobody knows the end: two minutes, as for every such call.
-    let lingering = until_load(app.dashboard, Load::NONE).await;
+    let lingering = until_load(dashboard, Load::NONE).await;
     assert!(lingering <= 20, "more than may run at once: {lingering}");
     // They may be all that the app may have at once: then others are served when they are over.
     let mut calls = JoinSet::new();
@@ -163,10 +154,17 @@ async fn a_thousand_cut_clients_and_a_killed_upstream_leave_nothing_behind() {
         calls.spawn(patient_client(gateway, user));
     }
     timeout(PATIENCE, calls.join_all()).await.unwrap();
-    until_idle(app.dashboard).await;
-    assert_eq!(panics.load(Ordering::Relaxed), 0, "somebody panicked");
+    until_idle(dashboard).await;
+    let (now_mib, peak_mib) = (memory::now_mib(server.id()), memory::peak_mib(server.id()));
+    println!("{quiet_mib} MiB, at most {peak_mib} MiB, {now_mib} MiB in the end");
+    assert!(
+        peak_mib - quiet_mib < GROWTH_MIB_MAX,
+        "{quiet_mib} MiB became {peak_mib}"
+    );
     for stats in [before, simulator.stats().await] {
         assert_eq!(stats["rejected"], 0, "{stats}");
     }
-    app.stop().await;
+    server.terminate();
+    let (status, log) = server.wait();
+    assert!(status.success() && !log.contains("panicked"), "{log}");
 }

@@ -8,6 +8,7 @@
 
 mod cut_clients;
 mod load;
+mod memory;
 mod simulator;
 #[path = "../support/mod.rs"]
 mod support;
@@ -23,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One storm at a time: each needs the machine for itself.
 static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// What the servers of the storm log: what is wrong, and the line that says where they are.
+const LOG: &str = "warn,spillway_server::serve=info";
 
 /// How many times faster than the wall clock limits and permits run in the storm.
 const SCALE: u32 = 300;

@@ -10,21 +10,14 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{net::TcpStream, sync::watch, task::JoinSet, time::timeout};
 
 use crate::{
-    ALONE, PATIENCE,
+    ALONE, LOG, PATIENCE,
     load::{Load, until_load},
+    memory,
     support::{
         Process, config_text,
         peer::{Peer, ok},
     },
 };
-
-/// What a process holds in memory, in MiB.
-fn memory_mib(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
-    kib.parse::<u64>().unwrap() / 1_024
-}
 
 /// One client with a hundred calls on one HTTP/2 connection.
 async fn connect(gateway: SocketAddr) -> SendRequest<Full<Bytes>> {
@@ -80,9 +73,9 @@ async fn ten_thousand_callers_wait_and_cost_little_and_whoever_is_left_is_served
     );
     let dir = tempfile::tempdir().unwrap();
     let config = config_text(dir.path(), &upstream);
-    let server = Process::serve_logging(dir.path(), &config, "warn,spillway_server::serve=info");
+    let server = Process::serve_logging(dir.path(), &config, LOG);
     let (gateway, dashboard) = (server.gateway, server.dashboard);
-    let before = memory_mib(server.id());
+    let before = memory::now_mib(server.id());
 
     let mut waiting = [JoinSet::new(), JoinSet::new()];
     let mut leaving = Vec::new();
@@ -96,7 +89,7 @@ async fn ten_thousand_callers_wait_and_cost_little_and_whoever_is_left_is_served
         leaving.push(client);
     }
     until_load(dashboard, Load::of(20, 9_980)).await;
-    let full = memory_mib(server.id());
+    let full = memory::now_mib(server.id());
     println!("{before} MiB, with 10,000 callers {full} MiB");
     assert!(
         full - before < WAITERS_MIB_MAX,
@@ -114,7 +107,10 @@ async fn ten_thousand_callers_wait_and_cost_little_and_whoever_is_left_is_served
     assert!(served.iter().all(|status| *status == StatusCode::OK));
     assert_eq!(until_load(dashboard, Load::NONE).await, 0);
     assert_eq!(peer.counts().peak, 20);
-    assert!(memory_mib(server.id()) <= full + 20, "it grows with use");
+    assert!(
+        memory::now_mib(server.id()) <= full + 20,
+        "it grows with use"
+    );
 
     server.terminate();
     let (status, log) = server.wait();

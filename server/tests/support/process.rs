@@ -49,6 +49,13 @@ impl Process {
         Self::start(dir, config, &["serve", "--open", "--log", filter])
     }
 
+    /// The same with limits and permits that run so many times faster than the clock.
+    pub fn serve_scaled(dir: &Path, config: &str, filter: &str, time_scale: u32) -> Self {
+        let scale = time_scale.to_string();
+        let command = ["serve", "--open", "--time-scale", &scale, "--log", filter];
+        Self::start(dir, config, &command)
+    }
+
     fn start(dir: &Path, config: &str, command: &[&str]) -> Self {
         let file = dir.join("spillway.toml");
         std::fs::write(&file, config).unwrap();
