@@ -1,14 +1,21 @@
 //! The secret of a token, and what is kept of it.
 
-use std::fmt;
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use memchr::memmem::Finder;
+use percent_encoding::percent_decode;
 use sha2::{Digest, Sha256};
 
 /// What every token begins with, so that people and scanners know one when they see it.
 pub const PREFIX: &str = "spw_";
 
 const BYTES: usize = 32;
+
+/// How long a token is, in bytes.
+const LENGTH: usize = 47;
+
+static BEGINNING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
 
 /// 256 random bits, written `spw_…` in 47 characters that headers take as they are.
 pub struct TokenSecret([u8; BYTES]);
@@ -77,6 +84,23 @@ impl TryFrom<&[u8]> for TokenHash {
     fn try_from(kept: &[u8]) -> Result<Self, NoToken> {
         kept.try_into().map(Self).map_err(|_| NoToken)
     }
+}
+
+/// Whether an address holds a token, escaped or not.
+#[must_use]
+pub fn is_within(address: &str) -> bool {
+    let plain: Cow<'_, [u8]> = percent_decode(address.as_bytes()).into();
+    holds(&plain)
+}
+
+/// Whether a whole token is anywhere in `text`.
+#[must_use]
+pub fn holds(text: &[u8]) -> bool {
+    let mut found = BEGINNING.find_iter(text);
+    found.any(|at| {
+        let token = text.get(at..at + LENGTH);
+        token.is_some_and(|token| TokenHash::of(token).is_ok())
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One log line for each request: method, path, status, how long until its answer began.
 //!
 //! The path without its query, and no header at all: a log that holds no secret cannot
-//! leak one.
+//! leak one. A path that holds a token, by somebody's mistake, is not shown.
 
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use axum::{
 use http::{HeaderValue, Method, StatusCode};
 
 use super::{REQUEST_ID, RequestId};
+use crate::access::secret::is_within;
 
 /// Logs a request when its answer begins, or when its client leaves before. Numbers it, for
 /// what else is logged of it, and its answer, where that has no number of an upstream's.
@@ -54,7 +55,7 @@ impl Entry {
             listener,
             id: RequestId::random(),
             method: request.method().clone(),
-            path: request.uri().path().to_owned(),
+            path: shown(request.uri().path()).to_owned(),
             begun: Instant::now(),
             status: None,
         }
@@ -81,5 +82,14 @@ impl Drop for Entry {
             duration_ms = self.begun.elapsed().as_millis() as u64,
             "{outcome}"
         );
+    }
+}
+
+/// A path, unless it is a secret.
+fn shown(path: &str) -> &str {
+    if is_within(path) {
+        "(a path with a token)"
+    } else {
+        path
     }
 }

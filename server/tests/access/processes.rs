@@ -79,10 +79,19 @@ fn a_token_made_or_revoked_beside_a_running_server_counts_within_a_second_and_is
     }
     assert!(raw(dashboard, &state).starts_with("HTTP/1.1 401"));
 
+    for to in [server.gateway, dashboard] {
+        let by_mistake = format!(
+            "GET {PAGES}/{token}?t={token} HTTP/1.1\r\nHost: {to}\r\nX-Api-Key: {token}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        assert!(raw(to, &by_mistake).starts_with("HTTP/1.1 4"));
+    }
+
     server.terminate();
     let (ended, log) = server.wait();
     assert_eq!(ended.code(), Some(0), "{log}");
     assert!(log.contains("\"reason\":\"unauthorized\""), "{log}");
+    assert!(log.contains("(a path with a token)"), "{log}");
     assert!(
         !log.contains("spw_") && !log.contains(&token[4..24]),
         "{log}"
