@@ -6,18 +6,12 @@
 //! after a hold what is already there is read first; behind it the connection finds its end,
 //! and drops the call and its untouched permit.
 
-use std::{
-    collections::VecDeque,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
-use http_body::{Body as _, Frame, SizeHint};
-use http_body_util::BodyExt as _;
 use tokio::time::timeout;
+
+use super::read_ahead::ReadAhead;
 
 /// How much is read ahead, in bytes: the most that may be kept of a body anyway.
 const AHEAD_BYTES_MAX: usize = 64 * 1024;
@@ -30,71 +24,33 @@ const PIECE_MAX: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// The body was cut: its client has left.
-pub(super) async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
-    let mut pieces = VecDeque::new();
+pub(super) async fn read_ahead(body: Body) -> Result<Body, axum::Error> {
+    let mut body = ReadAhead::of(body);
     let mut bytes = 0;
-    while bytes < AHEAD_BYTES_MAX && !body.is_end_stream() {
-        let Ok(Some(frame)) = timeout(PIECE_MAX, body.frame()).await else {
-            break;
-        };
-        if let Ok(data) = frame?.into_data() {
-            bytes += data.len();
-            pieces.push_back(data);
-        }
+    while bytes < AHEAD_BYTES_MAX
+        && !body.is_whole()
+        && let Ok(read) = timeout(PIECE_MAX, body.read()).await
+        && let Some(length) = read?
+    {
+        bytes += length;
     }
-    Ok(Body::new(HeldBody { pieces, rest: body }))
-}
-
-/// What was read ahead, then the rest.
-struct HeldBody {
-    pieces: VecDeque<Bytes>,
-    rest: Body,
-}
-
-impl http_body::Body for HeldBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match self.pieces.pop_front() {
-            Some(piece) => Poll::Ready(Some(Ok(Frame::data(piece)))),
-            None => Pin::new(&mut self.rest).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty() && self.rest.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let ahead: usize = self.pieces.iter().map(Bytes::len).sum();
-        let ahead = u64::try_from(ahead).unwrap_or(u64::MAX);
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        hint.set_lower(rest.lower().saturating_add(ahead));
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper.saturating_add(ahead));
-        }
-        hint
-    }
+    Ok(Body::new(body))
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use http_body::Body as _;
+    use http_body_util::BodyExt as _;
+
     use super::*;
 
     #[tokio::test]
-    async fn what_was_read_ahead_comes_first_and_counts() {
+    async fn all_that_was_read_is_given_back() {
         let pieces: Vec<Result<Bytes, axum::Error>> =
             ["ab", "", "c"].map(|piece| Ok(Bytes::from(piece))).into();
         let read = read_ahead(Body::from_stream(futures_util::stream::iter(pieces))).await;
         assert_eq!(read.unwrap().collect().await.unwrap().to_bytes(), "abc");
-
-        let known = read_ahead(Body::from("abc")).await.unwrap();
-        assert_eq!(known.size_hint().exact(), Some(3));
         assert!(read_ahead(Body::empty()).await.unwrap().is_end_stream());
     }
 

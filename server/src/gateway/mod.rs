@@ -26,6 +26,7 @@ pub mod links;
 mod misplaced;
 mod passage;
 mod path;
+mod read_ahead;
 mod readmission;
 mod record;
 mod refusal;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body as _, Frame, SizeHint};
 
-use super::retry::is_idempotent;
+use super::{read_ahead::ReadAhead, retry::is_idempotent};
 
 /// How much of a body is kept, in bytes.
 pub(super) const KEPT_BYTES_MAX: usize = 64 * 1024;
@@ -91,13 +91,13 @@ impl Again {
     }
 }
 
-/// A body, and what was read of it.
+/// A body, and what the attempt that has it read of it.
 struct Source {
+    body: ReadAhead,
     kept: Vec<Bytes>,
     kept_bytes: usize,
     /// Whether more was read than is kept.
     is_lost: bool,
-    rest: Body,
     /// Which attempt may read.
     attempt: u32,
 }
@@ -105,12 +105,20 @@ struct Source {
 impl Source {
     fn new(body: Body) -> Self {
         Self {
+            body: ReadAhead::of(body),
             kept: Vec::new(),
             kept_bytes: 0,
             is_lost: false,
-            rest: body,
             attempt: 0,
         }
+    }
+
+    /// Begins the next attempt. `None`: some of the body is gone.
+    fn begin(&mut self) -> Option<u32> {
+        self.attempt = self.attempt.wrapping_add(1);
+        self.body.unread(std::mem::take(&mut self.kept));
+        self.kept_bytes = 0;
+        (!self.is_lost).then_some(self.attempt)
     }
 
     fn keep(&mut self, data: &Bytes) {
@@ -118,7 +126,7 @@ impl Source {
         if self.kept_bytes > KEPT_BYTES_MAX {
             self.is_lost = true;
             self.kept = Vec::new();
-        } else {
+        } else if !self.is_lost {
             // A copy: a piece may be a small part of a large buffer.
             self.kept.push(Bytes::copy_from_slice(data));
         }
@@ -134,22 +142,15 @@ fn lock(source: &Mutex<Source>) -> MutexGuard<'_, Source> {
 struct Lent {
     source: Arc<Mutex<Source>>,
     attempt: u32,
-    /// How many of the kept pieces this attempt has sent.
-    sent: usize,
 }
 
 impl Lent {
     /// Takes the body from the attempt before. `None`: some of it is gone.
     fn of(source: &Arc<Mutex<Source>>) -> Option<Self> {
-        let attempt = {
-            let mut source = lock(source);
-            source.attempt = source.attempt.wrapping_add(1);
-            (!source.is_lost).then_some(source.attempt)?
-        };
+        let attempt = lock(source).begin()?;
         Some(Self {
             source: Arc::clone(source),
             attempt,
-            sent: 0,
         })
     }
 }
@@ -159,46 +160,28 @@ impl http_body::Body for Lent {
     type Error = axum::BoxError;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
-        let this = &mut *self;
-        let mut source = lock(&this.source);
-        if source.attempt != this.attempt {
+        let mut source = lock(&self.source);
+        if source.attempt != self.attempt {
             return Poll::Ready(Some(Err(Over.into())));
         }
-        if let Some(data) = source.kept.get(this.sent) {
-            this.sent += 1;
-            return Poll::Ready(Some(Ok(Frame::data(data.clone()))));
-        }
-        let frame = ready!(Pin::new(&mut source.rest).poll_frame(context));
+        let frame = ready!(Pin::new(&mut source.body).poll_frame(context));
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
-            && !source.is_lost
         {
             source.keep(data);
-            this.sent += 1;
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        let source = lock(&self.source);
-        self.sent >= source.kept.len() && source.rest.is_end_stream()
+        lock(&self.source).body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let source = lock(&self.source);
-        let ahead = source.kept.get(self.sent..).unwrap_or_default();
-        let ahead: usize = ahead.iter().map(Bytes::len).sum();
-        let ahead = u64::try_from(ahead).unwrap_or(u64::MAX);
-        let rest = source.rest.size_hint();
-        let mut hint = SizeHint::new();
-        hint.set_lower(rest.lower().saturating_add(ahead));
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper.saturating_add(ahead));
-        }
-        hint
+        lock(&self.source).body.size_hint()
     }
 }
 

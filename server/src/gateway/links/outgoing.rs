@@ -5,7 +5,6 @@
 //! A longer one streams, and is sent in chunks.
 
 use std::{
-    collections::VecDeque,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -18,10 +17,10 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH},
 };
 use http_body::{Body as _, Frame};
-use http_body_util::BodyExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
+    super::read_ahead::ReadAhead,
     Links,
     document::{Format, Text, drop_length_and_digests},
     rewrite,
@@ -53,26 +52,24 @@ impl Links {
         &self,
         format: Format,
         headers: &mut HeaderMap,
-        mut body: Body,
+        body: Body,
     ) -> Result<Body, axum::Error> {
-        let mut ahead = VecDeque::new();
         let length = body.size_hint().exact();
+        let mut body = ReadAhead::of(body);
         if length.is_some_and(|length| length <= WHOLE_BYTES_MAX) {
-            read(&mut body, &mut ahead).await?;
-            if body.is_end_stream() {
-                return Ok(self.whole(format, headers, ahead));
+            read(&mut body).await?;
+            if body.is_whole() {
+                return Ok(self.whole(format, headers, body.into_ahead()));
             }
         }
         drop_length_and_digests(headers);
         Ok(Body::new(Rewritten {
-            ahead,
-            rest: body,
+            body,
             text: Some(Text::new(format, self.to_upstream.clone())),
         }))
     }
 
-    fn whole(&self, format: Format, headers: &mut HeaderMap, pieces: VecDeque<Bytes>) -> Body {
-        let text = Vec::from(pieces).concat();
+    fn whole(&self, format: Format, headers: &mut HeaderMap, text: Vec<u8>) -> Body {
         let rewritten = rewrite(format, &text, &self.to_upstream);
         if rewritten != text {
             drop_length_and_digests(headers);
@@ -87,30 +84,25 @@ fn format(headers: &HeaderMap) -> Option<Format> {
 }
 
 /// Reads to the end, or until it takes too long.
-async fn read(body: &mut Body, pieces: &mut VecDeque<Bytes>) -> Result<(), axum::Error> {
+async fn read(body: &mut ReadAhead) -> Result<(), axum::Error> {
     let until = Instant::now() + WHOLE_MAX;
-    while !body.is_end_stream()
-        && let Ok(Some(frame)) = timeout_at(until, body.frame()).await
-    {
-        pieces.extend(frame?.into_data());
-    }
+    while !body.is_whole()
+        && let Ok(read) = timeout_at(until, body.read()).await
+        && read?.is_some()
+    {}
     Ok(())
 }
 
 /// A body that is rewritten as it is read.
 struct Rewritten {
-    ahead: VecDeque<Bytes>,
-    rest: Body,
+    body: ReadAhead,
     /// `None` once it has ended.
     text: Option<Text>,
 }
 
 impl Rewritten {
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
-        if let Some(piece) = self.ahead.pop_front() {
-            return Poll::Ready(Some(Ok(piece)));
-        }
-        let frame = ready!(Pin::new(&mut self.rest).poll_frame(context));
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         Poll::Ready(frame.map(|frame| frame.map(|it| it.into_data().unwrap_or_default())))
     }
 }
