@@ -8,6 +8,7 @@ use async_compression::{
     },
     core::util::{PartialBuffer, WriteBuffer},
 };
+
 fn encoded(mut codec: impl EncodeV2, text: &[u8]) -> Vec<u8> {
     let mut buffer = vec![0; 2 * text.len() + 1_000];
     let mut to = WriteBuffer::new_initialized(&mut buffer);
@@ -27,9 +28,9 @@ pub fn coded(coding: &str, text: &[u8]) -> Vec<u8> {
         "gzip" => encoded(GzipEncoder::new(level()), text),
         "deflate" => encoded(ZlibEncoder::new(level()), text),
         "raw" => encoded(DeflateEncoder::new(level()), text),
-        _ => encoded(
-            BrotliEncoder::new(brotli::params::EncoderParams::default()),
-            text,
-        ),
+        _ => {
+            let quality = brotli::params::EncoderParams::default().quality(Level::Fastest);
+            encoded(BrotliEncoder::new(quality), text)
+        }
     }
 }
