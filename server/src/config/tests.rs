@@ -42,7 +42,30 @@ fn what_is_left_out_has_its_documented_default() {
     );
     assert_eq!(graph.user_from, UserFrom::Token);
     assert_eq!(graph.hold_max, Duration::from_secs(30));
+    assert!(graph.rewrite_links && graph.split_batches);
     assert_eq!(graph.workloads[0].policy.layers().len(), 6);
+}
+
+#[test]
+fn batches_are_split_unless_the_vendor_has_none_or_it_is_said() {
+    for (upstream, split) in [
+        ("presets = ['notion']", false),
+        ("presets = ['notion']\nsplit_batches = true", true),
+        ("presets = ['onenote']\nsplit_batches = false", false),
+        (
+            "workloads = [{ name = 'x', paths = ['/'], layers = [{ scope = 'user', dimension = 'concurrency', limit = 1 }] }]",
+            true,
+        ),
+    ] {
+        let config = Config::parse(&format!(
+            "[upstreams.a]\nbase_url = 'http://a/'\n{upstream}\n"
+        ));
+        assert_eq!(
+            config.unwrap().upstreams[0].split_batches,
+            split,
+            "{upstream}"
+        );
+    }
 }
 
 #[test]

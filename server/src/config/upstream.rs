@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde::Deserialize;
-use spillway::preset::Preset;
+use spillway::preset::{Preset, Vendor};
 
 use super::{ClientNetwork, Error, WebAddress, Workload, global, networks, source, workload};
 
@@ -35,6 +35,8 @@ pub struct Upstream {
     pub hold_max: Duration,
     /// Whether links to it are rewritten into ones to the gateway, and back.
     pub rewrite_links: bool,
+    /// Whether a `POST` of `…/$batch` is taken apart, so that each of its parts is charged.
+    pub split_batches: bool,
     /// Whose callers need no token, the narrowest network first.
     pub clients: Vec<Arc<ClientNetwork>>,
 }
@@ -80,6 +82,7 @@ pub(super) struct Raw {
     #[serde(default)]
     clients: Vec<networks::RawClient>,
     rewrite_links: Option<bool>,
+    split_batches: Option<bool>,
 }
 
 impl Raw {
@@ -100,6 +103,7 @@ impl Raw {
             user_from: self.user_from,
             hold_max: hold_max(&key, self.hold_max_ms)?,
             rewrite_links: self.rewrite_links.unwrap_or(true),
+            split_batches: self.split_batches.unwrap_or_else(|| has_batches(&brought)),
             clients: networks::clients(&key, self.clients)?,
             name,
         })
@@ -121,6 +125,13 @@ fn base_url(key: &str, text: Option<String>) -> Result<WebAddress, Error> {
     };
     text.parse()
         .map_err(|error: super::AddressError| Error::invalid(key, error.to_string()))
+}
+
+/// Whether an upstream may have batches: as far as is known, any but Notion. Passed on as one
+/// call, a batch would be as many too many as it has parts.
+fn has_batches(presets: &[Preset]) -> bool {
+    let vendors = presets.iter().map(|preset| preset.vendor());
+    !vendors.into_iter().any(|vendor| vendor == Vendor::Notion)
 }
 
 /// What the names bring, each with its key. One upstream is one vendor's.

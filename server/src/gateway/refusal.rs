@@ -107,7 +107,10 @@ pub enum Refusal {
     #[error("Batches are sent by POST.")]
     BatchMethod,
     /// A batch that is not plain JSON.
-    #[error("The content type of a batch must be application/json, without a content encoding.")]
+    #[error(
+        "The content type of a batch must be application/json, without a content encoding: other batches cannot \
+         be charged by their parts, and pass only where the upstream's `split_batches` is off."
+    )]
     BatchType,
     /// A batch of too many bytes.
     #[error("The batch is longer than {} bytes.", batch::BYTES_MAX)]
@@ -224,7 +227,7 @@ impl Refusal {
         response
     }
 
-    /// Only Graph has batches, and its clients look for its errors.
+    /// Batches are Graph's, or after its model, and their clients look for its errors.
     fn in_graphs_words(&self, ids: &Ids) -> Response {
         let now = jiff::Timestamp::now();
         let body = graph_error(self.code(), &self.to_string(), ids, now);

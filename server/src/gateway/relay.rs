@@ -108,7 +108,7 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
     name.clone_into(&mut record.upstream);
     let query = parts.uri.query().map(|query| upstream.query(query));
     let target = path::target(&upstream.base, rest, query.as_deref())?;
-    if upstream.is_batch(&target.path) {
+    if upstream.is_batch(&parts.method, &target.path) {
         return Ok(Way::Batch(Arriving {
             upstream,
             caller,

@@ -55,6 +55,8 @@ pub(super) struct Upstream {
     pub(super) clients: Vec<Arc<ClientNetwork>>,
     /// Everything that has limits, and its clients' dialect.
     limited: Vec<(config::Workload, Dialect)>,
+    /// Whether batches are taken apart.
+    split_batches: bool,
     /// Whether links are rewritten.
     rewrite_links: bool,
     /// How, once it is known where clients reach the gateway.
@@ -83,6 +85,7 @@ impl Upstream {
                 secret,
             },
             hold_max: config.hold_max,
+            split_batches: config.split_batches,
             rewrite_links: config.rewrite_links,
             links: OnceLock::new(),
             limiter,
@@ -208,10 +211,11 @@ impl Upstream {
         })
     }
 
-    /// Whether a call to `path` is a batch of calls of an upstream that has them.
-    pub(super) fn is_batch(&self, path: &str) -> bool {
-        let graph = self.limited.iter().any(|(_, dialect)| dialect.is_graph());
-        graph && batch::is_batch(path)
+    /// Whether a call to `path` is a batch, to be taken apart. Graph's own refuse other methods
+    /// than `POST`; elsewhere those are calls as any others.
+    pub(super) fn is_batch(&self, method: &Method, path: &str) -> bool {
+        let has_batches = *method == Method::POST || self.dialect().is_graph();
+        self.split_batches && has_batches && batch::is_batch(path)
     }
 }
 
