@@ -35,7 +35,6 @@ use super::{
     refusal::upstream_id,
     replay::Call,
     response_headers::backward,
-    retry::Trouble,
     slot::Slot,
 };
 
@@ -76,7 +75,7 @@ impl Exchange {
             match self.attempt(&mut call).await {
                 Ok((connection, heard)) => {
                     let Some(setback) = heard.setback() else {
-                        self.relay(heard).await?;
+                        self.give_up(heard, Denied::default()).await?;
                         return Ok(Some(connection));
                     };
                     self.keep(connection);
@@ -84,7 +83,7 @@ impl Exchange {
                         if let Some(not) = denied.ended {
                             return Err(Failure::Ended(not));
                         }
-                        self.give_up(heard, &setback, denied).await?;
+                        self.give_up(heard, denied).await?;
                         return Ok(None);
                     }
                 }
@@ -153,16 +152,11 @@ impl Exchange {
         Ok(())
     }
 
-    /// Relays an answer that speaks of trouble. Where a limit is meant, its caller learns
+    /// Relays the answer that it is. Where it speaks of what goes by itself, its caller learns
     /// when there will be room, in a form that SDKs obey.
-    async fn give_up(
-        &mut self,
-        mut heard: Heard,
-        setback: &Setback,
-        denied: Denied,
-    ) -> Result<(), Failure> {
-        if setback.trouble == Trouble::Throttled {
-            let seconds = self.readmission.retry_after(setback.told, denied).await;
+    async fn give_up(&mut self, mut heard: Heard, denied: Denied) -> Result<(), Failure> {
+        if let Some(least) = heard.stay_away() {
+            let seconds = self.readmission.retry_after(least, denied).await;
             let headers = &mut heard.parts.headers;
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

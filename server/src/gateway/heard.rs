@@ -11,7 +11,13 @@ use hyper::body::Incoming;
 use spillway::signal::BODY_BYTES_MAX;
 use tokio::time::{Instant, timeout_at};
 
-use super::{failure::Failure, hearing::Hearing, readmission::Setback, retry::Trouble, slot::Slot};
+use super::{
+    failure::Failure,
+    hearing::Hearing,
+    readmission::Setback,
+    retry::{Trouble, stay_away},
+    slot::Slot,
+};
 
 /// How long a failed answer's body may take. One that takes longer is relayed as it comes.
 const BODY_MAX: Duration = Duration::from_secs(2);
@@ -58,7 +64,11 @@ impl Heard {
         {
             let frame = slot.during(timeout_at(self.at + BODY_MAX, body.frame()));
             match frame.await? {
-                Err(_) => return Ok(()),
+                // The breaker has to know by now: the rest may take minutes.
+                Err(_) => {
+                    self.hearing.end(slot);
+                    return Ok(());
+                }
                 Ok(None) => self.end(slot),
                 Ok(Some(frame)) => {
                     let data = frame.map_err(Failure::Broken)?.into_data();
@@ -93,5 +103,14 @@ impl Heard {
             told: signal.retry_after_ms.map(Duration::from_millis),
             at: self.at,
         })
+    }
+
+    /// The least that its client should stay away from now on; `None`: it speaks of nothing that
+    /// goes by itself.
+    pub(super) fn stay_away(&self) -> Option<Duration> {
+        let signal = self.hearing.signal()?;
+        let told = signal.retry_after_ms.map(Duration::from_millis);
+        let left = told.map(|told| told.saturating_sub(self.at.elapsed()));
+        stay_away(self.parts.status.as_u16(), signal.verdict, left)
     }
 }

@@ -128,17 +128,16 @@ impl Readmission {
         })
     }
 
-    /// What to tell the caller of a throttled call that is not repeated, in seconds.
-    pub(super) async fn retry_after(&self, told: Option<Duration>, denied: Denied) -> u64 {
-        let wait = match (denied.wait, &self.limited) {
+    /// What to tell the caller of a call that is not repeated, in seconds: `least`, or until
+    /// there is room.
+    pub(super) async fn retry_after(&self, least: Duration, denied: Denied) -> u64 {
+        let room = match (denied.wait, &self.limited) {
             (Some(wait), _) => wait,
             (None, Some((limiter, ask))) => next_room(limiter, ask.clone()).await,
             (None, None) => Duration::ZERO,
         };
-        let wait = wait.max(told.unwrap_or_default());
-        self.gateway
-            .retry_after
-            .seconds(wait, self.retry_after_s_max)
+        let retry_after = &self.gateway.retry_after;
+        retry_after.seconds(room.max(least), self.retry_after_s_max)
     }
 }
 

@@ -13,6 +13,8 @@ use std::time::Duration;
 use http::Method;
 use spillway::signal::Verdict;
 
+use super::retry_after::UNKNOWN;
+
 /// How often one call is repeated for one kind of failure. With the back-off below four
 /// are spread over about seven seconds, longer than a restart or a failover usually takes.
 const REPEATS_MAX: u32 = 4;
@@ -54,6 +56,23 @@ impl Trouble {
             Verdict::Outage => Some(Self::Unavailable),
             _ => None,
         }
+    }
+}
+
+/// "Service unavailable": what SDKs repeat like "too many requests", and obey the wait of.
+const UNAVAILABLE: u16 = 503;
+
+/// The least that the client of an answer is told to stay away, whatever room there is.
+/// `None`: the answer speaks of nothing that goes by itself.
+///
+/// `told` is what is left of the upstream's `Retry-After`. Of a bare 503 nobody knows how long
+/// it takes.
+#[must_use]
+pub fn stay_away(status: u16, verdict: Verdict, told: Option<Duration>) -> Option<Duration> {
+    match verdict {
+        Verdict::Throttled => Some(told.unwrap_or_default()),
+        Verdict::Outage if status == UNAVAILABLE => Some(told.unwrap_or(UNKNOWN)),
+        _ => None,
     }
 }
 
@@ -198,6 +217,22 @@ mod tests {
         assert_eq!(retries.next(Throttled, None, Duration::ZERO, 0), None);
         for _ in 0..REPEATS_MAX {
             assert!(retries.next(Throttled, Some(s(6)), s(6), 0).is_some());
+        }
+    }
+
+    #[test]
+    fn clients_of_what_goes_by_itself_are_told_to_wait() {
+        for (status, verdict, told, wait) in [
+            (429, Verdict::Throttled, None, Some(s(0))),
+            (429, Verdict::Throttled, Some(s(7)), Some(s(7))),
+            (503, Verdict::Throttled, Some(s(1)), Some(s(1))),
+            (400, Verdict::Throttled, None, Some(s(0))),
+            (503, Verdict::Outage, None, Some(UNKNOWN)),
+            (504, Verdict::Outage, None, None),
+            (429, Verdict::Final, Some(s(7)), None),
+            (200, Verdict::Passed, None, None),
+        ] {
+            assert_eq!(stay_away(status, verdict, told), wait, "{status}");
         }
     }
 

@@ -9,6 +9,11 @@ use std::{
 /// callers refused together come back evenly over the whole range.
 const STEP: u32 = 2_654_435_769;
 
+/// What a client is told to wait where nobody knows for how long it takes: what Graph's SDKs
+/// wait by themselves (3 s in JavaScript, .NET and Python alike), so that nobody comes earlier
+/// for having been told.
+pub const UNKNOWN: Duration = Duration::from_secs(3);
+
 /// Answers waits in seconds; those beyond a client's cap are spread.
 #[derive(Debug, Default)]
 pub struct RetryAfter {

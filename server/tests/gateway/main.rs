@@ -24,4 +24,5 @@ mod retries;
 mod sdk_patience;
 #[path = "../support/mod.rs"]
 mod support;
+mod told_waits;
 mod units;
