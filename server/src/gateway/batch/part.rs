@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, header::AUTHORIZATION};
+use http::{
+    HeaderName, HeaderValue, Method,
+    header::{AUTHORIZATION, CONTENT_ENCODING},
+};
 use serde_json::value::RawValue;
 
 use super::{
     super::{
+        links::Format,
         misplaced,
         path::{self, PathError},
         request_headers::{self, OWN_PREFIX},
@@ -229,11 +233,12 @@ fn is_html(headers: &[u8]) -> bool {
     let Ok(headers) = Members::read(headers) else {
         return false;
     };
-    headers.0.iter().any(|(name, value)| {
-        let html = ["text/html", "application/xhtml+xml"];
-        let value = value.get().trim_matches('"').to_ascii_lowercase();
-        name.eq_ignore_ascii_case("content-type") && html.iter().any(|html| value.starts_with(html))
-    })
+    let headers = headers.0.iter().filter_map(|(name, value)| {
+        let value: String = serde_json::from_str(value.get()).ok()?;
+        Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?))
+    });
+    let headers = headers.collect();
+    Format::of(&headers) == Some(Format::Html) && !headers.contains_key(CONTENT_ENCODING)
 }
 
 /// An id as answers are told apart by it.

@@ -26,7 +26,8 @@ pub enum Format {
 
 impl Format {
     /// That of a body with these headers. `None`: one that is not looked into.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
         if headers.contains_key(CONTENT_RANGE) {
             return None;
         }

@@ -82,10 +82,13 @@ async fn what_a_client_kept_goes_up_as_the_upstream_s_own() {
     let there = format!("http://{}/v1.0/x", upstream.peer.address);
     let here = format!("http://{}/graph/v1.0/x", app.gateway);
     let page = |url: &str| STANDARD.encode(format!("<img src=\"{url}\">"));
+    let text = |url: &str| format!("<p>ü</p>\n<object data='{url}'></object>");
     let parts = |url: &str, root: &str| {
         vec![
             json!({"id": "1", "method": "POST", "url": format!("{root}me?@id={url}"), "body": {"a@odata.bind": url}}),
             json!({"id": "2", "method": "POST", "url": "me", "headers": {"Content-Type": "text/html"}, "body": page(url)}),
+            json!({"id": "3", "method": "POST", "url": "me", "headers": {"content-type": "Text/HTML; charset=utf-8"}, "body": text(url)}),
+            json!({"id": "4", "method": "POST", "url": "me", "headers": {"Content-Type": "text/plain"}, "body": text(&here)}),
         ]
     };
     batch_with(
@@ -95,5 +98,39 @@ async fn what_a_client_kept_goes_up_as_the_upstream_s_own() {
     )
     .await;
     assert_eq!(upstream.rounds()[0].parts, parts(&there, "/"));
+    app.stop().await;
+}
+
+/// Graph takes an object for JSON, whatever its part says.
+#[tokio::test]
+async fn a_part_s_object_is_json_without_a_type_and_its_page_may_be_plain_text() {
+    let upstream = Batches::start(|_, parts| {
+        let link = parts[0]["body"]["link"].as_str().unwrap();
+        let page = format!("<p title=\"ü\"></p><img src=\"{link}/i\">");
+        envelope(
+            200,
+            vec![
+                json!({"id": "1", "status": 200, "body": {"value": [{"contentUrl": link}], "@odata.nextLink": link}}),
+                json!({"id": "2", "status": 200, "headers": {"content-type": "text/html"}, "body": page}),
+            ],
+        )
+    })
+    .await;
+    let app = TestApp::start(&upstream.rate(100)).await;
+    let there = format!("http://{}/v1.0/x", upstream.peer.address);
+    let here = format!("http://{}/graph/v1.0/x", app.gateway);
+    let parts = vec![
+        json!({"id": "1", "method": "POST", "url": "/me", "body": {"link": there}}),
+        get("2", "/me"),
+    ];
+    let reply = batch_with(&app, &[("spillway-user", "ann")], parts).await;
+    assert_eq!(
+        answer_of(&reply, "1")["body"],
+        json!({"value": [{"contentUrl": here}], "@odata.nextLink": here})
+    );
+    assert_eq!(
+        answer_of(&reply, "2")["body"],
+        format!("<p title=\"ü\"></p><img src=\"{here}/i\">")
+    );
     app.stop().await;
 }
