@@ -6,36 +6,33 @@ use spillway::{Signal, Verdict};
 use tokio::time::Instant;
 
 use super::{
-    super::{readmission::next_room, record::Outcome, refusal::Refusal, retry::Trouble},
+    super::{record::Outcome, refusal::Refusal, retry::Trouble},
     answer::Answer,
-    own::tells_when,
+    own::UNINTELLIGIBLE,
     plan::Ended,
     round::{Came, Over},
-    run::{Answered, Job, Run},
+    run::{Answered, Run},
 };
 use crate::access::NotValid;
 
 /// From here on an answer is a failure.
 const FAILURE_MIN: u16 = 400;
 
-/// "Too many requests", the one failure that another attempt of the client's own mends.
-const THROTTLED: u16 = 429;
-
 /// "Internal server error": of one part's service, so that the engine takes it for no outage.
 const FAILED: u16 = 500;
 
 impl Run<'_> {
     /// Takes in what became of a round.
-    pub(super) async fn absorb(&mut self, over: Over) {
+    pub(super) fn absorb(&mut self, over: Over) {
         let ended = self.note(over.parts, over.came);
         self.memory.push(over.memory);
         let now = Instant::now();
+        for ended in &ended {
+            self.waits.told(ended.part, now, ended.told);
+        }
         let left = self.job.until.saturating_duration_since(now);
         for part in self.plan.absorb(&ended, now, left, rand::random) {
-            if let Some(mut answered) = self.answers[part].take() {
-                if let Answered::Part(answer) = &mut answered {
-                    self.job.tell_when(part, answer).await;
-                }
+            if let Some(answered) = self.answers[part].take() {
                 self.conclude(part, answered);
             }
         }
@@ -53,13 +50,12 @@ impl Run<'_> {
                     .collect()
             }
             Came::Other(whole, signal) => {
-                let status = Some(whole.status.as_u16()).filter(|status| *status >= FAILURE_MIN);
-                // A success that answers no part: what became of them is anyone's guess.
-                let trouble = match status {
-                    Some(status) => trouble(status, &signal),
-                    None => Some(Trouble::Broken),
-                };
-                self.note_all(&parts, &Answered::Whole(Arc::new(whole)), |part| Ended {
+                // A success that answers no part is not mended by another one, as little as a
+                // call's own; what became of the parts is anyone's guess.
+                let trouble = trouble(whole.status.as_u16(), &signal);
+                let answered = Answered::Whole(Arc::new(whole));
+                let status = Some(answered.status());
+                self.note_all(&parts, &answered, |part| Ended {
                     part,
                     status,
                     trouble,
@@ -67,9 +63,12 @@ impl Run<'_> {
                 })
             }
             Came::Lost(failure) => {
-                let trouble = failure.trouble();
-                let lost = Answered::Part(own.lost(&failure));
-                self.note_all(&parts, &lost, |part| unanswered(part, trouble))
+                let answer = own.lost(&failure);
+                let (trouble, told) = (failure.trouble(), told(&answer.signal(0)));
+                self.note_all(&parts, &Answered::Part(answer), |part| Ended {
+                    told,
+                    ..unanswered(part, trouble)
+                })
             }
             Came::TooLarge => {
                 let too_large = Answered::Part(own.too_large());
@@ -127,9 +126,14 @@ impl Run<'_> {
             return;
         }
         self.forget_waiting();
+        let rest = if whole.status.is_success() {
+            Answered::Part(self.job.own.not_sent())
+        } else {
+            Answered::Whole(whole)
+        };
         for part in self.plan.in_order() {
             if !self.plan.is_answered(part) {
-                self.conclude(part, Answered::Whole(Arc::clone(&whole)));
+                self.conclude(part, rest.clone());
             }
         }
     }
@@ -156,8 +160,11 @@ impl Run<'_> {
     /// It was not let through: not at all, or not once more.
     pub(super) fn refuse(&mut self, part: usize, refusal: &Refusal) {
         let earlier = self.answers[part].take();
-        let throttled = |answered: &Answered| answered.status() == THROTTLED;
+        if let Refusal::Busy(busy, _) = refusal {
+            self.waits.has_place(part, Instant::now() + busy.wait);
+        }
         // What throttled it is known here better than to the upstream's last answer.
+        let throttled = |answered: &Answered| answered.verdict() == Verdict::Throttled;
         let earlier = earlier.filter(|it| match refusal {
             Refusal::Busy(..) => !throttled(it),
             // Its caller is to know that coming again is of no use.
@@ -165,7 +172,11 @@ impl Run<'_> {
             _ => true,
         });
         let own = self.job.own;
-        let answered = earlier.unwrap_or_else(|| Answered::Part(own.refused(refusal)));
+        let answered = earlier.unwrap_or_else(|| {
+            let answer = own.refused(refusal);
+            self.waits.says(part, &answer);
+            Answered::Part(answer)
+        });
         self.conclude(part, answered);
         self.records[part].reason = Some(refusal.code().to_owned());
     }
@@ -192,34 +203,22 @@ impl Run<'_> {
     }
 }
 
-impl Job<'_> {
-    /// A throttled part that does not go again tells its client when to come back, even if
-    /// the upstream did not (`OneNote` never does).
-    async fn tell_when(&self, part: usize, answer: &mut Answer) {
-        let Some(ask) = self.asks[part].clone() else {
-            return;
-        };
-        let dialect = self.upstream.workload(ask.workload).1;
-        if answer.status != THROTTLED || tells_when(answer, dialect) {
-            return;
-        }
-        let told = answer.signal(0).retry_after_ms.map(Duration::from_millis);
-        let wait = next_room(&self.upstream.limiter, ask).await;
-        let wait = wait.max(told.unwrap_or_default());
-        let seconds = self
-            .own
-            .retry_after
-            .seconds(wait, dialect.retry_after_s_max());
-        answer.set_header("Retry-After", seconds.to_string());
-    }
-}
-
 impl Answered {
-    fn status(&self) -> u16 {
+    /// What its part is told.
+    pub(super) fn status(&self) -> u16 {
         match self {
             Self::Part(answer) => answer.status,
-            // A success that answers no part is a failure of each.
-            Self::Whole(whole) => whole.status.as_u16().max(FAILURE_MIN),
+            Self::Whole(whole) if whole.status.as_u16() < FAILURE_MIN => UNINTELLIGIBLE,
+            Self::Whole(whole) => whole.status.as_u16(),
+        }
+    }
+
+    /// What it says of limits.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self {
+            Self::Part(answer) if answer.status < FAILURE_MIN => Verdict::Passed,
+            Self::Part(answer) => answer.signal(0).verdict,
+            Self::Whole(whole) => whole.verdict,
         }
     }
 }

@@ -17,18 +17,62 @@ use super::{
         response_headers::{backward, disarm},
     },
     answer::Answer,
+    hearing::Whole,
     links,
     memory::Reserved,
     request::Batch,
-    round::Whole,
+    run::{Answered, Run},
 };
 
 /// Headers that speak of one answer's bytes or fate, not of what it is merged into.
 const OF_ONE_ANSWER: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
+impl Run<'_> {
+    /// The answers to all parts, in one.
+    pub(super) async fn answer(mut self) -> Response {
+        let answers: Vec<_> = self.answers.drain(..).flatten().collect();
+        let mut waits = Vec::with_capacity(answers.len());
+        for (part, answered) in answers.iter().enumerate() {
+            waits.push(self.waits.seconds(&self.job, part, answered).await);
+        }
+        let links = self.job.upstream.links();
+        if let Some(whole) = all_whole(&answers) {
+            // Its client repeats it as a whole, when there is room for all of it.
+            let wait = waits.into_iter().max().flatten();
+            return passed_on(whole, wait, links, self.memory);
+        }
+        let own = self.job.own;
+        let part = |(answered, wait): (_, Option<u64>)| {
+            let mut answer = match answered {
+                Answered::Part(mut answer) => {
+                    links.inspect(|links| links::answer(&mut answer, links));
+                    answer
+                }
+                Answered::Whole(whole) => own.of_whole(&whole),
+            };
+            if let Some(seconds) = wait {
+                answer.set_header("Retry-After", seconds.to_string());
+            }
+            answer
+        };
+        let answers = answers.into_iter().zip(waits).map(part).collect();
+        merged(self.job.batch, answers, self.head.take(), self.memory)
+    }
+}
+
+/// The last of them, if all parts were answered with their whole batches, and by what is to
+/// be passed on: a success that says nothing of them is not.
+fn all_whole(answers: &[Answered]) -> Option<Whole> {
+    let wholes = answers.iter().map(|answered| match answered {
+        Answered::Whole(whole) if !whole.status.is_success() => Some(Whole::clone(whole)),
+        _ => None,
+    });
+    wholes.reduce(|all, whole| all.and(whole)).flatten()
+}
+
 /// The answers to all parts, as they were listed. `head` is that of the first answer from
 /// upstream, if there was one.
-pub(super) fn merged(
+fn merged(
     batch: &Batch,
     answers: Vec<Answer>,
     head: Option<HeaderMap>,
@@ -48,9 +92,10 @@ pub(super) fn merged(
     response
 }
 
-/// An answer to the batch as a whole, passed on.
-pub(super) fn passed_on(
+/// An answer to the batch as a whole, passed on; with when to come back, in seconds.
+fn passed_on(
     mut whole: Whole,
+    wait: Option<u64>,
     links: Option<&Links>,
     memory: Vec<Reserved>,
 ) -> Response {
@@ -58,6 +103,10 @@ pub(super) fn passed_on(
     let mut response = Response::new(kept(vec![whole.body], memory));
     *response.status_mut() = whole.status;
     *response.headers_mut() = whole.headers;
+    if let Some(seconds) = wait {
+        let seconds = HeaderValue::from(seconds);
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+    }
     backward(response.headers_mut());
     response
 }

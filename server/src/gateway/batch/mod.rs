@@ -6,14 +6,16 @@
 //! the one answer that the client gets has each part once.
 //!
 //! [`request`], [`part`] and [`answer`] read the two sides, [`plan`] holds the rules of what goes when
-//! (pure), [`run`] waits and sends, [`round`] carries one batch upstream, [`absorb`] takes in
-//! what came of it, [`own`] words the failures that the gateway finds itself, [`merge`] writes
-//! the answer.
+//! (pure), [`run`] waits and sends, [`round`] carries one batch upstream, [`hearing`] reads its
+//! answer, [`absorb`] takes in
+//! what came of it, [`own`] words the failures that the gateway finds itself, [`waits`] says when
+//! what was throttled may come back, [`merge`] writes the answer.
 //!
 //! This is the only body that is read before its permit: it has to be, to tell what it costs.
 
 mod absorb;
 mod answer;
+mod hearing;
 mod links;
 mod malformed;
 mod memory;
@@ -27,6 +29,7 @@ mod plan;
 mod request;
 mod round;
 mod run;
+mod waits;
 
 use std::{sync::Arc, time::Duration};
 
@@ -149,10 +152,7 @@ impl Arriving<'_> {
                 request
             },
             turn,
-            own: Own {
-                ids,
-                retry_after: &gateway.retry_after,
-            },
+            own: Own { ids },
             until,
         };
         let response = Run::new(job, plan(&batch), records, memory).run().await?;

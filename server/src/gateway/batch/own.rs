@@ -4,23 +4,25 @@ use http::StatusCode;
 
 use super::{
     super::{
-        dialect::{Dialect, Ids, graph_error},
+        dialect::{Ids, graph_error},
         failure::Failure,
         refusal::{Refusal, failure_kind},
-        retry_after::RetryAfter,
     },
     answer::Answer,
+    hearing::Whole,
     plan::FAILED_DEPENDENCY,
-    round::Whole,
 };
 use crate::http::retry_after_s;
+
+/// "Bad gateway": what parts are answered whose batch was answered by something that says
+/// nothing of them.
+pub(super) const UNINTELLIGIBLE: u16 = 502;
 
 /// Makes the answers to the parts of one batch.
 #[derive(Clone, Copy)]
 pub(super) struct Own<'a> {
     /// What names the batch in support.
     pub(super) ids: &'a Ids,
-    pub(super) retry_after: &'a RetryAfter,
 }
 
 impl Own<'_> {
@@ -38,10 +40,6 @@ impl Own<'_> {
         let (media_type, body) = dialect.throttled(busy, self.ids, jiff::Timestamp::now());
         let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
         let mut answer = Answer::own(status, media_type, &body);
-        let seconds = self
-            .retry_after
-            .seconds(busy.wait, dialect.retry_after_s_max());
-        answer.set_header("Retry-After", seconds.to_string());
         answer.set_header("Spillway-Blocked-By", busy.blocked_by.to_string());
         answer
     }
@@ -62,6 +60,13 @@ impl Own<'_> {
     pub(super) fn left_out(&self) -> Answer {
         let message = "The upstream's answer to the batch left this request out.";
         self.error(StatusCode::BAD_GATEWAY.as_u16(), "upstream_broken", message)
+    }
+
+    /// What went before it was answered by something that makes no sense, so that it did not go.
+    pub(super) fn not_sent(&self) -> Answer {
+        let message = "The upstream answered other requests of the batch with what is no answer to a batch; this one \
+                       was not sent.";
+        self.error(UNINTELLIGIBLE, "upstream_broken", message)
     }
 
     /// The answer to its batch was more than is kept.
@@ -85,23 +90,18 @@ impl Own<'_> {
         )
     }
 
-    /// Its batch was answered as a whole, and other parts were answered before.
+    /// Its batch was answered as a whole, by what is not passed on.
     pub(super) fn of_whole(&self, whole: &Whole) -> Answer {
-        let status = if whole.status.is_success() {
-            StatusCode::BAD_GATEWAY
-        } else {
-            whole.status
-        };
-        let message = format!(
-            "The upstream answered the batch as a whole, with {}.",
-            whole.status
-        );
-        let mut answer = self.error(status.as_u16(), "UnknownError", &message);
-        let wait = whole.headers.get(http::header::RETRY_AFTER);
-        if let Some(wait) = wait.and_then(|wait| wait.to_str().ok()) {
-            answer.set_header("Retry-After", wait.to_owned());
+        let told = whole.status;
+        if told.is_client_error() || told.is_server_error() {
+            let message = format!("The upstream answered the batch as a whole, with {told}.");
+            return self.error(told.as_u16(), "UnknownError", &message);
         }
-        answer
+        let message = format!(
+            "The upstream answered the batch with {told}, but {}; whether the request was carried out is not known.",
+            whole.why
+        );
+        self.error(UNINTELLIGIBLE, "upstream_broken", &message)
     }
 
     fn error(&self, status: u16, code: &str, message: &str) -> Answer {
@@ -113,14 +113,4 @@ impl Own<'_> {
         }
         answer
     }
-}
-
-/// Whether a final 429 tells when to come back, as whole seconds that its client obeys.
-pub(super) fn tells_when(answer: &Answer, dialect: Dialect) -> bool {
-    let told = answer
-        .headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
-    let seconds: Option<u32> = told.and_then(|(_, value)| value.parse().ok());
-    seconds.is_some_and(|seconds| (1..=dialect.retry_after_s_max()).contains(&seconds))
 }

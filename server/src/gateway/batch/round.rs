@@ -6,17 +6,19 @@
 //! | what happened | the part's permit |
 //! |---|---|
 //! | it was answered, or the whole batch was | completed |
+//! | the answer was read to its end, but is too large to keep | completed |
 //! | not a byte of the batch was written | refunded |
 //! | anything else: broken, cut, left out of the answer | dropped, held to its expiry: it may still run |
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_ENCODING, response::Parts};
+use http::{Request, Response, StatusCode, response::Parts};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use spillway::signal::{self, BODY_BYTES_MAX, Signal, Verdict};
+use spillway::Signal;
+use tokio::time::timeout;
 
 use super::{
     super::{
@@ -24,17 +26,22 @@ use super::{
         failure::Failure,
         slot::Slot,
     },
-    answer::{self, Answer},
+    answer::Answer,
+    hearing::{Heard, Whole},
     memory::Reserved,
 };
 use crate::access::Caller;
 
 /// The most bytes of one answer: 32 MiB, eight times what a batch may have. Beyond, its parts
 /// are better sent one by one, where bodies are not kept.
-const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub(super) const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// How long the rest of a longer answer is still read: with its end its parts' permits are
+/// free, minutes before they expire.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
 
 /// How much memory an answer takes: itself, with its links rewritten, and in the merged one.
-const COPIES: usize = 3;
+pub(super) const COPIES: usize = 3;
 
 /// A part on its way.
 pub(super) struct Going {
@@ -78,16 +85,8 @@ pub(super) enum Came {
     TooLarge,
 }
 
-/// An answer that is none to a batch.
-#[derive(Clone, Debug)]
-pub(super) struct Whole {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-}
-
 /// Why an answer was not read to its end.
-enum Unread {
+pub(super) enum Unread {
     Failed(Failure),
     TooLarge,
 }
@@ -102,7 +101,7 @@ impl Round {
     /// Carries it to its end, whatever its caller does.
     pub(super) async fn run(mut self, request: Request<Body>) -> Over {
         let came = match self.carry(request).await {
-            Ok((head, body)) => self.hear(head, body),
+            Ok(heard) => self.hear(heard),
             Err(Unread::Failed(failure)) => {
                 self.report_failure(&failure);
                 Came::Lost(failure)
@@ -116,16 +115,17 @@ impl Round {
         }
     }
 
-    async fn carry(&mut self, request: Request<Body>) -> Result<(Parts, Bytes), Unread> {
+    async fn carry(&mut self, request: Request<Body>) -> Result<Heard, Unread> {
         let (connection, response) = self.send(request).await?;
         let (head, body) = response.into_parts();
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::Switched.into());
         }
+        self.answered(head.status);
         let body = self.collect(body).await?;
         let connections = Arc::clone(&self.connections);
         tokio::spawn(async move { connections.keep(connection).await });
-        Ok((head, body))
+        self.decode(head, body)
     }
 
     /// On a connection that is open, else on a new one. What is handed back was not begun.
@@ -170,11 +170,36 @@ impl Round {
                 .unwrap_or_default();
             let fits = bytes.len() + data.len() <= ANSWER_BYTES_MAX;
             if !fits || self.memory.grow(COPIES * data.len()).is_err() {
+                drop(bytes);
+                self.drain(body).await?;
                 return Err(Unread::TooLarge);
             }
             bytes.extend_from_slice(&data);
         }
         Ok(bytes.into())
+    }
+
+    /// Reads what is left without keeping it.
+    async fn drain(&mut self, mut body: Incoming) -> Result<(), Failure> {
+        let ended = async {
+            loop {
+                match body.frame().await {
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) => return false,
+                    None => return true,
+                }
+            }
+        };
+        if let Ok(true) = self.during(timeout(DRAIN_MAX, ended)).await? {
+            self.complete();
+        }
+        Ok(())
+    }
+
+    pub(super) fn complete(&mut self) {
+        for going in &mut self.parts {
+            going.slot.complete();
+        }
     }
 
     async fn during<F: Future>(&mut self, work: F) -> Result<F::Output, Failure> {
@@ -190,67 +215,11 @@ impl Round {
         }
     }
 
-    /// Tells the breakers what the answer says, and gives back what is over.
-    fn hear(&mut self, head: Parts, body: Bytes) -> Came {
-        let unix_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-        let plain = !head.headers.contains_key(CONTENT_ENCODING);
-        let Some(mut answers) = plain.then(|| answer::read(&body)).flatten() else {
-            return self.hear_other(head, body, unix_ms);
-        };
-        self.answered(head.status);
-        let told = self.parts.iter_mut().map(|going| {
-            let place = answers.iter().position(|(key, _)| *key == going.key);
-            let answer = place.map(|place| answers.swap_remove(place).1);
-            let heard = answer.map(|answer| {
-                let signal = answer.signal(unix_ms);
-                going.slot.report(&signal);
-                going.slot.complete();
-                (answer, signal)
-            });
-            (going.part, heard)
-        });
-        let told = told.collect();
-        Came::Answers(head, told)
-    }
-
     /// The upstream looks at a batch's bearer once.
     fn answered(&self, status: StatusCode) {
         for going in &self.parts {
             going.slot.answered(status);
         }
-    }
-
-    /// One answer for all parts.
-    fn hear_other(&mut self, head: Parts, body: Bytes, unix_ms: u64) -> Came {
-        self.answered(head.status);
-        let headers = head.headers.iter();
-        let headers: Vec<_> = headers
-            .map(|(name, value)| (name.as_str(), value.as_bytes()))
-            .collect();
-        let signal = signal::read(&signal::Answer {
-            status: head.status.as_u16(),
-            headers: &headers,
-            body: body.get(..BODY_BYTES_MAX).unwrap_or(&body),
-            unix_ms,
-        });
-        // What the call cost is not what each part of it did.
-        let signal = Signal {
-            charged_units: None,
-            ..signal
-        };
-        let mut payers = HashSet::new();
-        for going in &mut self.parts {
-            if signal.verdict != Verdict::Outage || payers.insert(going.payer.as_str()) {
-                going.slot.report(&signal);
-            }
-            going.slot.complete();
-        }
-        let whole = Whole {
-            status: head.status,
-            headers: head.headers,
-            body,
-        };
-        Came::Other(whole, signal)
     }
 
     /// A batch that gets no answer is one failure for each of its users, not one for each part.

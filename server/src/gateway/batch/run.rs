@@ -23,14 +23,14 @@ use super::{
         upstream::Upstream,
     },
     answer::Answer,
-    links,
+    hearing::Whole,
     memory::Reserved,
-    merge,
     own::Own,
     places::{Place, Placed, permits, poll_once},
     plan::Plan,
     request::Batch,
-    round::{Came, Going, Over, Round, Whole},
+    round::{Came, Going, Over, Round},
+    waits::Waits,
 };
 use crate::{access::Caller, limiter::Ask};
 
@@ -76,6 +76,7 @@ pub(super) struct Run<'a> {
     pub(super) memory: Vec<Reserved>,
     /// Each part's last answer, whether or not it is final.
     pub(super) answers: Vec<Option<Answered>>,
+    pub(super) waits: Waits,
     /// The head of the first answer from upstream.
     pub(super) head: Option<HeaderMap>,
     pub(super) rounds: FuturesUnordered<Pin<Box<dyn Future<Output = Over> + Send>>>,
@@ -89,6 +90,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(job: Job<'a>, plan: Plan, records: Vec<Record>, memory: Reserved) -> Self {
         Self {
             answers: vec![None; job.batch.parts.len()],
+            waits: Waits::of(job.batch.parts.len()),
             job,
             plan,
             records,
@@ -117,7 +119,7 @@ impl<'a> Run<'a> {
                 self.give_up();
             }
         }
-        Ok(self.answer())
+        Ok(self.answer().await)
     }
 
     /// Goes through the parts once, each after all that it depends on.
@@ -231,7 +233,7 @@ impl<'a> Run<'a> {
         let next_at = self.plan.next_at(now);
         tokio::select! {
             biased;
-            Some(over) = self.rounds.next() => self.absorb(over).await,
+            Some(over) = self.rounds.next() => self.absorb(over),
             // The next turn of the loop sees to it.
             _ = self.job.caller.ended(), if self.plan.has_unsent() => {}
             placed = permits(&mut self.waiting), if !self.waiting.is_empty() => {
@@ -270,33 +272,6 @@ impl<'a> Run<'a> {
             }
         }
     }
-
-    fn answer(mut self) -> Response {
-        let answers: Vec<_> = self.answers.drain(..).flatten().collect();
-        if let Some(whole) = all_whole(&answers) {
-            return merge::passed_on(whole, self.job.upstream.links(), self.memory);
-        }
-        let own = self.job.own;
-        let links = self.job.upstream.links();
-        let part = |answered| match answered {
-            Answered::Part(mut answer) => {
-                links.inspect(|links| links::answer(&mut answer, links));
-                answer
-            }
-            Answered::Whole(whole) => own.of_whole(&whole),
-        };
-        let answers = answers.into_iter().map(part).collect();
-        merge::merged(self.job.batch, answers, self.head.take(), self.memory)
-    }
-}
-
-/// The last of them, if all parts were answered with their whole batches.
-fn all_whole(answers: &[Answered]) -> Option<Whole> {
-    let wholes = answers.iter().map(|answered| match answered {
-        Answered::Whole(whole) => Some(Whole::clone(whole)),
-        Answered::Part(_) => None,
-    });
-    wholes.reduce(|all, whole| all.and(whole)).flatten()
 }
 
 /// Whose outages are counted together.

@@ -138,6 +138,45 @@ impl Decoder {
     }
 }
 
+/// Why a body that is coded cannot be had plain.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// Its coding is not known here, or there are several.
+    #[error("its content coding is not known")]
+    Unknown,
+    /// It is not coded as it says, or was cut.
+    #[error("it is not coded as it says")]
+    Broken(#[from] io::Error),
+    /// It is more than there is room for.
+    #[error("it is too long")]
+    TooLong,
+}
+
+/// A whole body without its coding; `None`: it has none. `has_room` is told of each piece's
+/// length, at most 16 KiB, and may end the matter.
+pub(super) fn plain(
+    headers: &HeaderMap,
+    mut coded: &[u8],
+    mut has_room: impl FnMut(usize) -> bool,
+) -> Result<Option<Vec<u8>>, Unreadable> {
+    let coding = Coding::of(headers).ok_or(Unreadable::Unknown)?;
+    let Some(mut decoder) = coding.decoder() else {
+        return Ok(None);
+    };
+    let mut plain = Vec::new();
+    let mut keep = |piece: &[u8]| {
+        plain.extend_from_slice(piece);
+        has_room(piece.len())
+            .then_some(piece.len())
+            .ok_or(Unreadable::TooLong)
+    };
+    while !coded.is_empty() {
+        keep(decoder.next(&mut coded)?)?;
+    }
+    while keep(decoder.finish()?)? > 0 {}
+    Ok(Some(plain))
+}
+
 /// What reads a text in `coding` that begins with `first`.
 fn codec(coding: Coding, first: u8) -> Box<dyn DecodeV2 + Send> {
     match coding {
@@ -164,104 +203,4 @@ fn begin_next_member(coding: Coding, codec: &mut dyn DecodeV2) -> io::Result<()>
 mod coded;
 
 #[cfg(test)]
-mod tests {
-    use super::{coded::coded, *};
-
-    /// Each coding by its sender's name for it.
-    const CODINGS: [(&str, Coding); 4] = [
-        ("gzip", Coding::Gzip),
-        ("deflate", Coding::Deflate),
-        ("raw", Coding::Deflate),
-        ("br", Coding::Brotli),
-    ];
-
-    fn decoded(coding: Coding, coded: &[u8], piece: usize) -> io::Result<Vec<u8>> {
-        let mut decoder = coding.decoder().unwrap();
-        let mut out = Vec::new();
-        for mut input in coded.chunks(piece) {
-            loop {
-                let piece = decoder.next(&mut input)?;
-                if piece.is_empty() {
-                    break;
-                }
-                out.extend_from_slice(piece);
-            }
-        }
-        loop {
-            let piece = decoder.finish()?;
-            if piece.is_empty() {
-                return Ok(out);
-            }
-            out.extend_from_slice(piece);
-        }
-    }
-
-    fn texts() -> [Vec<u8>; 3] {
-        let noise = (0..100_000_u64)
-            .map(|n| (n.wrapping_mul(n) >> 3) as u8)
-            .collect();
-        [b"short".to_vec(), vec![b'a'; 300_000], noise]
-    }
-
-    #[test]
-    fn each_coding_is_read_in_pieces_of_any_size() {
-        for text in texts() {
-            for (name, coding) in CODINGS {
-                let coded = coded(name, &text);
-                for piece in [1, 2, 7, 1_000, coded.len()] {
-                    assert!(
-                        decoded(coding, &coded, piece).unwrap() == text,
-                        "{name} {piece}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_cut_text_is_an_error_and_an_empty_one_is_empty() {
-        for (name, coding) in CODINGS {
-            let coded = coded(name, &texts()[2]);
-            for length in [1, coded.len() / 2, coded.len() - 1] {
-                assert!(
-                    decoded(coding, &coded[..length], 1_000).is_err(),
-                    "{name} {length}"
-                );
-            }
-            assert!(decoded(coding, &[], 1).unwrap().is_empty());
-            assert!(decoded(coding, b"\x18 this is in none of them", 3).is_err());
-        }
-    }
-
-    #[test]
-    fn members_of_a_gzip_text_follow_one_another() {
-        let members: [&[u8]; 3] = [b"one ", b"", b"two"];
-        let coded = members.map(|member| coded("gzip", member)).concat();
-        for piece in [1, coded.len()] {
-            assert_eq!(decoded(Coding::Gzip, &coded, piece).unwrap(), b"one two");
-        }
-    }
-
-    #[test]
-    fn only_what_can_be_read_is_asked_for() {
-        for (asked, narrowed) in [
-            (&["gzip, deflate, br, zstd"][..], "gzip, deflate, br"),
-            (&["zstd;q=1, gzip;q=0.5", "x-gzip"], "gzip;q=0.5, x-gzip"),
-            (&["GZIP , identity;q=0"], "GZIP, identity;q=0"),
-            (&["zstd"], "identity"),
-            (&["*"], "identity"),
-            (&[""], "identity"),
-        ] {
-            let mut headers = HeaderMap::new();
-            for value in asked {
-                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
-            }
-            narrow(&mut headers);
-            let left: Vec<_> = headers.get_all(ACCEPT_ENCODING).iter().collect();
-            assert_eq!(left, [narrowed]);
-        }
-        let mut none = HeaderMap::new();
-        narrow(&mut none);
-        assert!(none.is_empty());
-    }
-}
+mod tests;

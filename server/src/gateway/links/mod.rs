@@ -18,9 +18,11 @@ mod value;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::RANGE};
 
 pub use address::Mapping;
+pub use coding::Unreadable;
 pub use document::{Document, Format};
 
 use crate::config::WebAddress;
@@ -65,6 +67,27 @@ pub fn rewrite(format: Format, text: &[u8], mapping: &Arc<Mapping>) -> Vec<u8> {
     rewriter.push(text, &mut out);
     rewriter.end(&mut out);
     out
+}
+
+/// Undoes the content coding of a whole body, and takes what does not hold any more out of its
+/// headers; a body without one stays as it is. `has_room` is told of each piece's length, at
+/// most 16 KiB, and may end the matter.
+///
+/// # Errors
+/// See [`Unreadable`]; nothing has changed then.
+pub fn decode(
+    headers: &mut HeaderMap,
+    body: Bytes,
+    has_room: impl FnMut(usize) -> bool,
+) -> Result<Bytes, Unreadable> {
+    let plain = coding::plain(headers, &body, has_room)?;
+    Ok(match plain {
+        Some(plain) => {
+            document::drop_what_changes(headers);
+            plain.into()
+        }
+        None => body,
+    })
 }
 
 /// How the answer to one call is rewritten.

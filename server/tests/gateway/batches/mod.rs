@@ -3,9 +3,12 @@
 mod charges;
 mod fates;
 mod links;
+mod own;
 mod random;
 mod refused;
 mod splits;
+mod unintelligible;
+mod waits;
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -53,7 +56,8 @@ impl Batches {
         let peer = Peer::start(move |request: Request<Incoming>| {
             let (script, noted) = (script.clone(), Arc::clone(&noted));
             async move {
-                if !request.uri().path().ends_with("$batch") {
+                let path = request.uri().path().to_lowercase().replace("%24", "$");
+                if !path.trim_end_matches('/').ends_with("$batch") {
                     return crate::support::peer::ok("{}");
                 }
                 let message = request.into_body().collect().await.unwrap().to_bytes();
