@@ -111,6 +111,24 @@ impl Leases {
         held.into_iter()
     }
 
+    /// So many at the most of those that end at `first` or later, in the order of their ends,
+    /// and where to go on, if there are more. Looks at no others: however many there are, it
+    /// takes as long as these few.
+    pub(crate) fn some(
+        &self,
+        first: Option<(Instant, Permit)>,
+        count: usize,
+    ) -> (impl Iterator<Item = &Held>, Option<(Instant, Permit)>) {
+        let from = first.map_or(0, |first| {
+            self.expiries.partition_point(|entry| *entry < first)
+        });
+        let until = from.saturating_add(count).min(self.expiries.len());
+        let some = self.expiries.range(from..until);
+        let held = some.filter(|entry| self.expires(entry));
+        let held = held.filter_map(|(_, permit)| self.held.get(permit));
+        (held, self.expiries.get(until).copied())
+    }
+
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.expiries.front().map(|(at, _)| *at)
     }

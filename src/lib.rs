@@ -84,6 +84,6 @@ pub use preset::Preset;
 pub use record::BudgetRecord;
 pub use report::Trip;
 pub use signal::{Named, Remaining, Signal, Verdict};
-pub use survey::{LayerSurvey, ScopeSurvey, Survey};
+pub use survey::{LayerSurvey, ScopeSurvey, Survey, SurveyStep};
 pub use time::Instant;
 pub use view::{BudgetView, Cursor, LayerView, LeaseView, UserView, WorkloadView};

@@ -1,13 +1,13 @@
 //! Figures for machines: what all budgets add up to, told without naming any.
 //!
 //! However many keys there are, a survey has as many figures as the policies have layers. It
-//! is taken a few places at a time, so that nobody's call has to wait for all of it; a key that
-//! comes or goes meanwhile may be missed or counted, which no figure of a moment can tell.
+//! is taken a few steps at a time, so that nobody's call has to wait for all of it; a call or a key
+//! that comes or goes meanwhile may be missed or counted, which no figure of a moment can tell.
 
 use std::collections::BTreeMap;
 
 use crate::breaker::{Breaker, Status};
-use crate::call::{Lane, PerLane, Scope};
+use crate::call::{Lane, PerLane, Permit, Scope};
 use crate::engine::Engine;
 use crate::policy::Dimension;
 use crate::time::Instant;
@@ -47,6 +47,23 @@ pub struct LayerSurvey {
     pub used_background_max: u64,
 }
 
+/// Where a survey goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SurveyStep(Step);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// At the leases, those that end at this instant first; none: at the first.
+    Lease(Option<(Instant, Permit)>),
+    /// At the budgets, by position.
+    Budget(usize),
+}
+
+impl SurveyStep {
+    /// Where a survey begins.
+    pub const FIRST: Self = Self(Step::Lease(None));
+}
+
 impl Survey {
     /// Takes in what another engine of the same policies adds up to.
     pub fn add(&mut self, other: &Self) {
@@ -83,8 +100,8 @@ impl LayerSurvey {
 }
 
 impl Engine {
-    /// Begins a survey of each workload, in their order: what waits and what is in flight, but
-    /// no budget yet.
+    /// Begins a survey of each workload, in their order: what waits, but neither calls nor
+    /// budgets yet.
     pub fn survey(&mut self, now: Instant) -> Vec<Survey> {
         self.advance(now);
         let mut surveys: Vec<_> = (0..self.workloads.len())
@@ -101,33 +118,55 @@ impl Engine {
                 }
             }
         }
-        for held in self.leases.iter() {
-            let of = self
-                .tree
-                .get(held.user)
-                .map(|node| usize::from(node.workload));
-            if let Some(survey) = of.and_then(|workload| surveys.get_mut(workload)) {
-                *survey.in_flight.get_mut(held.lane) += 1;
-            }
-        }
         surveys
     }
 
-    /// Goes on with a survey at the `from`-th place, and looks at `places` of them at most.
+    /// Goes on with a survey at `from`, and looks at `steps` calls in flight or budgets at most.
     /// Says where to go on, if there are more.
     pub fn survey_more(
         &mut self,
         surveys: &mut [Survey],
         now: Instant,
-        from: usize,
-        places: usize,
-    ) -> Option<usize> {
+        from: SurveyStep,
+        steps: usize,
+    ) -> Option<SurveyStep> {
         let now = self.advance(now);
-        let until = from.saturating_add(places).min(self.tree.places_len());
-        for position in from..until {
+        let next = match from.0 {
+            Step::Lease(first) => Some(self.survey_leases(surveys, first, steps)),
+            Step::Budget(first) => self.survey_budgets(surveys, now, first, steps),
+        };
+        next.map(SurveyStep)
+    }
+
+    fn survey_leases(
+        &self,
+        surveys: &mut [Survey],
+        first: Option<(Instant, Permit)>,
+        steps: usize,
+    ) -> Step {
+        let (some, next) = self.leases.some(first, steps);
+        for held in some {
+            let user = self.tree.get(held.user);
+            let of = user.map(|node| usize::from(node.workload));
+            if let Some(survey) = of.and_then(|workload| surveys.get_mut(workload)) {
+                *survey.in_flight.get_mut(held.lane) += 1;
+            }
+        }
+        next.map_or(Step::Budget(0), |next| Step::Lease(Some(next)))
+    }
+
+    fn survey_budgets(
+        &mut self,
+        surveys: &mut [Survey],
+        now: Instant,
+        first: usize,
+        steps: usize,
+    ) -> Option<Step> {
+        let until = first.saturating_add(steps).min(self.tree.places_len());
+        for position in first..until {
             self.survey_place(surveys, now, position);
         }
-        (until < self.tree.places_len()).then_some(until)
+        (until < self.tree.places_len()).then_some(Step::Budget(until))
     }
 
     fn survey_place(&mut self, surveys: &mut [Survey], now: Instant, position: usize) {

@@ -8,7 +8,7 @@
 
 use spillway::{
     Answer, Call, Dimension, Engine, Instant, Lane, Layer, PerLane, Permit, Policy, Scope,
-    Settings, Share, Status, Survey,
+    Settings, Share, Status, Survey, SurveyStep,
 };
 
 const START: Instant = Instant(1_800_000_000_000);
@@ -52,14 +52,21 @@ fn ask(engine: &mut Engine, user: usize, lane: Lane, hold_ms: u64) -> Option<Per
     }
 }
 
-/// The survey at `now`, so many places at a time.
-fn survey(engine: &mut Engine, now: Instant, places: usize) -> Survey {
+/// The survey at `now`, so many steps at a time.
+fn survey(engine: &mut Engine, now: Instant, steps: usize) -> Survey {
+    surveyed(engine, now, steps).0
+}
+
+/// The same, and how many times the engine was asked for it.
+fn surveyed(engine: &mut Engine, now: Instant, steps: usize) -> (Survey, usize) {
     let mut surveys = engine.survey(now);
-    let mut next = Some(0);
+    let mut next = Some(SurveyStep::FIRST);
+    let mut times = 0;
     while let Some(from) = next {
-        next = engine.survey_more(&mut surveys, now, from, places);
+        next = engine.survey_more(&mut surveys, now, from, steps);
+        times += 1;
     }
-    surveys.pop().expect("there is one workload")
+    (surveys.pop().expect("there is one workload"), times)
 }
 
 fn scope(survey: &Survey, scope: Scope) -> &spillway::ScopeSurvey {
@@ -77,8 +84,8 @@ fn the_budget_closest_to_a_limit_is_told_and_all_are_counted() {
     for lane in [Lane::Foreground, Lane::Background, Lane::Foreground] {
         ask(&mut engine, 500, lane, 0);
     }
-    for places in [1, 7, 256, 100_000] {
-        let survey = survey(&mut engine, START, places);
+    for steps in [1, 7, 256, 100_000] {
+        let survey = survey(&mut engine, START, steps);
         let users = scope(&survey, Scope::User);
         let used: Vec<_> = users
             .layers
@@ -100,6 +107,38 @@ fn the_budget_closest_to_a_limit_is_told_and_all_are_counted() {
     let later = survey(&mut engine, START.plus_ms(60_100), 64);
     let users = scope(&later, Scope::User);
     assert_eq!(users.budgets.values().sum::<u64>(), 1);
+}
+
+/// However much there is, each time the engine looks at so many calls or budgets and no more.
+#[test]
+fn no_step_looks_at_more_than_it_may() {
+    let mut engine = engine();
+    let permits: Vec<_> = (0..1_000)
+        .filter_map(|user| ask(&mut engine, user, Lane::Foreground, 0))
+        .collect();
+    for steps in [1, 10, 300] {
+        let (survey, times) = surveyed(&mut engine, START, steps);
+        assert_eq!(survey.in_flight.foreground, 1_000);
+        // The users' budgets, and at least their app's.
+        let least = 1_000_usize.div_ceil(steps) + 1_001_usize.div_ceil(steps);
+        assert!(times >= least, "{times} < {least}");
+    }
+    // Those that ended or were renewed are counted once or not at all.
+    let later = START.plus_ms(1_000);
+    for (n, permit) in permits.into_iter().enumerate() {
+        match n % 3 {
+            0 => {
+                engine.complete(later, permit);
+            }
+            1 => {
+                engine.renew(later, permit).expect("it runs");
+            }
+            _ => {}
+        }
+    }
+    for steps in [1, 10, 300] {
+        assert_eq!(survey(&mut engine, later, steps).in_flight.foreground, 666);
+    }
 }
 
 #[test]

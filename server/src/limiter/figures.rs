@@ -1,18 +1,17 @@
 //! What machines read of the limiters: figures that name no user, tenant or app.
 //!
-//! Budgets are looked at [`PLACES`] at a time, and calls go on between. What waits and what is
-//! in flight is counted in one go: of these there are far fewer, and they have bounds.
+//! Calls in flight and budgets are looked at [`STEPS`] at a time, and decisions go on between.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use spillway::Survey;
+use spillway::{Survey, SurveyStep};
 
 use super::shards::ShardIndex;
 use super::tally::Tally;
 use super::{Inner, Limiter};
 
-/// How many keys are looked at while a shard is locked: a fraction of a millisecond.
-const PLACES: usize = 1_024;
+/// How many calls or budgets are looked at while a shard is locked: a fraction of a millisecond.
+const STEPS: usize = 1_024;
 
 /// What one upstream's limiter adds up to.
 #[derive(Clone, Debug)]
@@ -93,11 +92,11 @@ impl Inner {
             }
             core.engine.survey(self.clock.now())
         };
-        let mut next = Some(0);
+        let mut next = Some(SurveyStep::FIRST);
         while let Some(from) = next {
             let mut core = self.shards.lock(shard);
             let now = self.clock.now();
-            next = core.engine.survey_more(&mut surveys, now, from, PLACES);
+            next = core.engine.survey_more(&mut surveys, now, from, STEPS);
         }
         for (workload, survey) in workloads.iter_mut().zip(&surveys) {
             workload.survey.add(survey);
