@@ -8,11 +8,30 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::de::{Deserialize, DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
+use utoipa::IntoResponses;
 
 use crate::http::Problem;
 
 /// The most bytes of a body, 64 KiB: far more than any request of the API needs.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// What a [`Body`] may be refused for.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) enum BodyRefused {
+    /// `bad_json`
+    #[response(status = 400)]
+    Syntax,
+    /// `too_large`: a body of more than 64 KiB
+    #[response(status = 413)]
+    Size,
+    /// `unsupported_media_type`
+    #[response(status = 415)]
+    Type,
+    /// `bad_field`
+    #[response(status = 422)]
+    Field,
+}
 
 /// A request's body as `T`. The routes bound it by [`BODY_BYTES_MAX`].
 pub(super) struct Body<T>(pub(super) T);

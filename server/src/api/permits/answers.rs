@@ -10,7 +10,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Value, json};
 use spillway::Dimension;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, IntoResponses, ToSchema};
 
 use super::rate_limit::{self, whole_s};
 use super::take::Outcome;
@@ -28,6 +28,24 @@ const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#qu
 #[schema(value_type = String, min_length = 22, max_length = 22, pattern = "^[A-Za-z0-9_-]{21}[AQgw]$")]
 #[allow(dead_code, reason = "it stands in the OpenAPI document")]
 pub(super) struct Id(String);
+
+/// The path of what is done to a permit.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+pub(super) struct ById {
+    /// The permit's name
+    #[param(inline)]
+    id: Id,
+}
+
+/// The answer to what is done to a permit that is not the caller's.
+#[derive(IntoResponses)]
+#[response(
+    status = 404,
+    description = "`unknown_permit`: never given to you, or 15 minutes past its expiry"
+)]
+pub(super) struct Unknown;
 
 /// A permit.
 #[derive(Debug, Serialize, ToSchema)]

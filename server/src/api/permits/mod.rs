@@ -20,7 +20,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     Api,
-    json::{BODY_BYTES_MAX, Body, Text},
+    json::{BODY_BYTES_MAX, Body, BodyRefused, Text},
 };
 use crate::{
     access::Caller,
@@ -28,7 +28,7 @@ use crate::{
     limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
     metrics::Via,
 };
-use answers::{Renewed, TakenOrNot, Throttled};
+use answers::{ById, Renewed, TakenOrNot, Throttled, Unknown};
 use asked::{Completed, OneOrMany, Wants};
 
 pub(super) use repeated::Repeated;
@@ -80,6 +80,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         )
     ),
     responses(
+        BodyRefused,
         (
             status = 200, description = "The permit, or the list of permits and problems",
             body = TakenOrNot, content_type = "application/json",
@@ -121,8 +122,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         ),
         (status = 400, description = "`bad_json`; `bad_idempotency_key`"),
         (status = 404, description = "`unknown_upstream`"),
-        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
-        (status = 415, description = "`unsupported_media_type`"),
         (
             status = 422,
             description = "`bad_field`; `workload_missing` and `unknown_workload`, with the names \
@@ -169,19 +168,12 @@ async fn take(
     path = "/api/v1/permits/{id}/complete",
     tag = "permits",
     operation_id = "completePermit",
-    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
+    params(ById),
     request_body(
         content = Completed,
         example = json!({ "status": 429, "headers": { "Retry-After": "30" } })
     ),
-    responses(
-        (status = 204, description = "The permit has ended"),
-        (status = 400, description = "`bad_json`"),
-        (status = 404, description = "`unknown_permit`: never given to you, or 15 minutes past its expiry"),
-        (status = 413, description = "`too_large`: a body of more than 64 KiB"),
-        (status = 415, description = "`unsupported_media_type`"),
-        (status = 422, description = "`bad_field`"),
-    )
+    responses(BodyRefused, Unknown, (status = 204, description = "The permit has ended"))
 )]
 async fn complete(
     State(api): State<Api>,
@@ -208,13 +200,13 @@ async fn complete(
     path = "/api/v1/permits/{id}/renew",
     tag = "permits",
     operation_id = "renewPermit",
-    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
+    params(ById),
     responses(
+        Unknown,
         (
             status = 200, description = "It lasts so long from now on", body = Renewed,
             example = json!({ "ttl_ms": 120_000 })
         ),
-        (status = 404, description = "`unknown_permit`"),
         (status = 409, description = "`not_renewable`: 15 minutes have passed, or it is a probe's; abort the call"),
         (status = 410, description = "`ended`: it was ended, or has expired"),
     )
@@ -245,11 +237,8 @@ async fn renew(
     path = "/api/v1/permits/{id}",
     tag = "permits",
     operation_id = "returnPermit",
-    params(("id" = inline(answers::Id), Path, description = "The permit's name")),
-    responses(
-        (status = 204, description = "The permit has ended"),
-        (status = 404, description = "`unknown_permit`"),
-    )
+    params(ById),
+    responses(Unknown, (status = 204, description = "The permit has ended"))
 )]
 async fn give_back(
     State(api): State<Api>,

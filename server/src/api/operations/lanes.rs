@@ -1,0 +1,122 @@
+//! Lanes: background calls paused and resumed.
+
+use std::time::Duration;
+
+use axum::{Json, response::IntoResponse as _};
+use http::StatusCode;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::super::json::BodyRefused;
+use super::asked::{Lasting, Scope, Wish};
+use super::target::{Asked, OfUpstream};
+use super::{Answer, Refused, in_force, not_done};
+use crate::{http::Problem, limiter::Pause};
+
+const PAUSED: Lasting = Lasting {
+    default: Duration::from_secs(3_600),
+    max: Duration::from_secs(31 * 24 * 3_600),
+    max_text: "31 days",
+};
+
+/// A pause that is in force.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+struct Paused {
+    /// `paused`.
+    #[schema(pattern = "^paused$")]
+    state: String,
+    scope: Scope,
+    app: Option<String>,
+    tenant: Option<String>,
+    user: Option<String>,
+    /// When it ends by itself, RFC 3339.
+    #[schema(format = DateTime)]
+    until: String,
+}
+
+/// Pause background calls
+///
+/// Of the whole upstream, or of one app, tenant or user; for an hour, or until `until`, at most
+/// 31 days ahead.
+#[utoipa::path(
+    post,
+    path = "/api/v1/lanes/{upstream}/background/pause",
+    tag = "steering",
+    operation_id = "pauseBackground",
+    params(OfUpstream),
+    request_body(content = Wish, example = json!({ "scope": "user", "user": "u1", "reason": "runaway export" })),
+    responses(
+        BodyRefused,
+        Refused,
+        (status = 200, description = "The pause as it is in force", body = Paused),
+        (status = 404, description = "`unknown_upstream`; `not_found`: the path is no UTF-8"),
+        (status = 409, description = "`too_many_pauses`: 1,000 are in force"),
+    )
+)]
+pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
+    let (limiter, whose) = asked.lane()?;
+    let now = asked.api.limiters.clock().wall_now();
+    let lasts = asked.wish.lasts(now, PAUSED)?;
+    let reason = asked.wish.reason()?;
+    let pause = limiter.pause(whose, lasts).map_err(not_done)?;
+    tracing::info!(
+        upstream = limiter.name(),
+        whose = ?pause.whose,
+        until = %pause.until,
+        reason,
+        "an operator paused background calls"
+    );
+    Ok(in_force(Json(shown(&pause))))
+}
+
+/// End a pause, named as it began
+#[utoipa::path(
+    post,
+    path = "/api/v1/lanes/{upstream}/background/resume",
+    tag = "steering",
+    operation_id = "resumeBackground",
+    params(OfUpstream),
+    request_body(content = Wish, example = json!({ "scope": "user", "user": "u1", "reason": "fixed" })),
+    responses(
+        BodyRefused,
+        Refused,
+        (status = 204, description = "It has ended"),
+        (status = 404, description = "`unknown_upstream`; `not_paused`: no pause of exactly these is in force; `not_found`: the path is no UTF-8"),
+    )
+)]
+pub(super) async fn resume(asked: Asked<OfUpstream>) -> Answer {
+    let (limiter, whose) = asked.lane()?;
+    asked.wish.is_for_now()?;
+    let reason = asked.wish.reason()?;
+    if !limiter.resume(&whose).map_err(not_done)? {
+        return Err(not_paused());
+    }
+    let upstream = limiter.name();
+    tracing::info!(
+        upstream,
+        ?whose,
+        reason,
+        "an operator resumed background calls"
+    );
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `{"state":"paused","scope":"user","app":…,"tenant":…,"user":…,"until":…}`
+fn shown(pause: &Pause) -> serde_json::Value {
+    let mut shown = json!(pause.whose);
+    shown["state"] = "paused".into();
+    shown["until"] = format!("{:.3}", pause.until).into();
+    shown
+}
+
+fn not_paused() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "not_paused",
+        "There is no such pause",
+    )
+    .detail(
+        "no pause of exactly these is in force; one of a wider scope is resumed under that scope",
+    )
+}
