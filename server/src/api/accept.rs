@@ -2,27 +2,21 @@
 //!
 //! Problems are not negotiated: who cannot read them still reads their status.
 
-use axum::{
-    extract::{MatchedPath, Request},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::{MatchedPath, Request};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::http::Problem;
 
-/// Lets a request pass whose client can read what the route answers with.
-pub(super) async fn check(request: Request, next: Next) -> Response {
+/// Why a request is refused: its client cannot read what the route answers with.
+pub(super) fn refusal(request: &Request) -> Option<Problem> {
     let route = request.extensions().get::<MatchedPath>();
     let offered = offered(route.map_or("", MatchedPath::as_str));
     if accepts(request.headers(), offered) {
-        next.run(request).await
-    } else {
-        let title = "This address has nothing that you accept";
-        Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", title)
-            .detail(format!("it answers with {offered}"))
-            .into_response()
+        return None;
     }
+    let title = "This address has nothing that you accept";
+    let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", title);
+    Some(problem.detail(format!("it answers with {offered}")))
 }
 
 /// What a route answers with if all is well.

@@ -14,7 +14,13 @@ mod users;
 
 use std::sync::Arc;
 
-use axum::{Router, routing::any};
+use axum::{
+    Router,
+    extract::Request,
+    middleware::{Next, from_fn},
+    response::{IntoResponse as _, Response},
+    routing::any,
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -65,9 +71,17 @@ impl Api {
         let (health_routes, _) = Health::described().split_for_parts();
         api.with_state(self)
             .merge(health_routes.with_state(health))
-            .layer(axum::middleware::from_fn(accept::check))
+            .layer(from_fn(check))
             .route("/api/{*rest}", any(|| async { Problem::not_found() }))
             .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
+    }
+}
+
+/// Lets a request pass that asks for what its route has.
+async fn check(request: Request, next: Next) -> Response {
+    match accept::refusal(&request).or_else(|| query::refusal(&request)) {
+        Some(problem) => problem.into_response(),
+        None => next.run(request).await,
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{HeaderValue, header};
+use http::{HeaderValue, Method, header};
 use utoipa::{
     Modify, OpenApi as _,
     openapi::{
         Content, ContentBuilder, OpenApi, Ref, RefOr, Response as Answer, ResponseBuilder,
-        path::{Operation, PathItem},
+        path::{Operation, Parameter, ParameterIn, PathItem},
         security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
     },
 };
@@ -27,7 +27,11 @@ static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
 });
 
 /// The answers that any route may give, before it is reached or instead.
-const EVERYWHERE: [(&str, &str); 4] = [
+const EVERYWHERE: [(&str, &str); 5] = [
+    (
+        "400",
+        "`bad_query`: a parameter that is not documented, or one that cannot be read",
+    ),
     ("400", "`host_missing`: a request names exactly one host"),
     (
         "403",
@@ -100,7 +104,7 @@ pub fn document() -> OpenApi {
     document.merge(Health::described().into_openapi());
     for (path, item) in &mut document.paths.paths {
         let with_token = needs_token(path);
-        for operation in operations(item) {
+        for (_, operation) in operations(item) {
             complete(operation, with_token);
         }
     }
@@ -152,7 +156,27 @@ pub(super) async fn get() -> Response {
     (headers, document_text()).into_response()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+/// The names that each operation, by its route and method, can be asked by query.
+pub(super) fn query_parameters() -> Vec<(String, Method, Vec<String>)> {
+    let mut all = Vec::new();
+    for (path, mut item) in document().paths.paths {
+        for (method, operation) in operations(&mut item) {
+            let parameters = operation.parameters.iter().flatten();
+            let names = parameters.filter_map(asked_by_query).collect();
+            all.push((path.clone(), method, names));
+        }
+    }
+    all
+}
+
+fn asked_by_query(parameter: &RefOr<Parameter>) -> Option<String> {
+    match parameter {
+        RefOr::T(it) if it.parameter_in == ParameterIn::Query => Some(it.name.clone()),
+        _ => None,
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
     let PathItem {
         get,
         put,
@@ -160,7 +184,14 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
         delete,
         ..
     } = item;
-    [get, put, post, delete].into_iter().flatten()
+    let all = [
+        (Method::GET, get),
+        (Method::PUT, put),
+        (Method::POST, post),
+        (Method::DELETE, delete),
+    ];
+    all.into_iter()
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn answer(description: &str) -> RefOr<Answer> {

@@ -39,7 +39,6 @@ struct Params {
     ),
     responses(
         (status = 200, description = "The state", body = spillway_app::live::State),
-        (status = 400, description = "`bad_query`"),
         (status = 404, description = "`unknown_upstream`"),
     )
 )]

@@ -44,7 +44,6 @@ const KEY_BYTES_MAX: usize = 256;
     ),
     responses(
         (status = 200, description = "The user", body = spillway_app::live::UserState),
-        (status = 400, description = "`bad_query`"),
         (status = 404, description = "`unknown_upstream`, `unknown_workload`; `not_found`: the path is no UTF-8"),
         (status = 503, description = "`capacity`: more than 64 users are looked at in a quarter of a second"),
     )

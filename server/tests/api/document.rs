@@ -106,6 +106,69 @@ async fn each_path_answers_to_its_documented_methods_alone() {
     app.stop().await;
 }
 
+/// The query parameters that an operation documents.
+fn parameters(operation: &Value) -> Vec<&str> {
+    let all = operation["parameters"].as_array().into_iter().flatten();
+    all.filter(|it| it["in"] == "query")
+        .map(|it| it["name"].as_str().unwrap())
+        .collect()
+}
+
+fn is_refused_for(reply: &Reply, name: &str) -> bool {
+    let unknown = format!("there is no parameter \"{name}\"");
+    reply.status == StatusCode::BAD_REQUEST
+        && code(reply) == "bad_query"
+        && reply.json()["detail"]
+            .as_str()
+            .is_some_and(|it| it.starts_with(&unknown))
+}
+
+#[tokio::test]
+async fn every_operation_refuses_parameters_that_it_does_not_document() {
+    let app = TestApp::start(NOBODY).await;
+    let document = document(&app).await;
+    let (mut walked, mut known) = (0, 0);
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let method = method.to_ascii_uppercase().parse().unwrap();
+            for query in ["nonsense", "nonsense=1", "%6eonsense=1", "&nonsense=1&x=2"] {
+                let path = format!("{}?{query}", filled(path));
+                let reply = ask(&app, &method, &path, &[]).await;
+                assert!(
+                    is_refused_for(&reply, "nonsense"),
+                    "{method} {path}: {reply:?}"
+                );
+            }
+            for name in parameters(operation) {
+                let path = format!("{}?{name}=1", filled(path));
+                let reply = ask(&app, &method, &path, &[]).await;
+                let refused =
+                    reply.status == StatusCode::BAD_REQUEST && is_refused_for(&reply, name);
+                assert!(!refused, "{method} {path}: {reply:?}");
+                known += 1;
+            }
+            walked += 1;
+        }
+    }
+    assert!(walked >= 15, "{walked}");
+    assert!(known >= 6, "{known}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn head_is_asked_what_get_is_and_an_empty_query_is_none() {
+    let app = TestApp::start(NOBODY).await;
+    for (path, status) in [
+        ("/api/v1/state?nonsense=1", 400),
+        ("/api/v1/state?upstream=graph", 200),
+        ("/healthz?", 200),
+    ] {
+        let reply = ask(&app, &Method::HEAD, path, &[]).await;
+        assert_eq!(reply.status.as_u16(), status, "{path}");
+    }
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn head_tells_what_get_would_and_options_is_no_method() {
     let app = TestApp::start(NOBODY).await;
