@@ -30,26 +30,44 @@ class Server(typing.NamedTuple):
     dashboard: str
     gateway: str
     process: subprocess.Popen[str]
+    config: pathlib.Path
+
+    def token(self, name: str, *options: str) -> str:
+        """What `spillway token create` prints."""
+        command = [binary(), "token", "create", "--config", self.config, "--name", name, *options]
+        made = subprocess.run(
+            command, cwd=self.config.parent, env=environment(), text=True, stdout=subprocess.PIPE, check=True
+        )
+        return made.stdout
+
+
+def environment() -> dict[str, str]:
+    """The environment without what would change the server's configuration."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("SPILLWAY", "OTEL"))}
 
 
 @contextlib.contextmanager
-def serve(upstreams: str) -> typing.Iterator[Server]:
-    """Runs `spillway serve --open` with these `[upstreams.…]` sections, and ends it well."""
+def serve(upstreams: str, *, for_anyone: bool = True) -> typing.Iterator[Server]:
+    """Runs `spillway serve` with these `[upstreams.…]` sections, and ends it well.
+
+    With `--open`, unless it is not for anyone: then callers bring tokens.
+    """
     with tempfile.TemporaryDirectory(prefix="spillway-") as folder:
         config = pathlib.Path(folder) / "spillway.toml"
         config.write_text(
             '[server]\nlisten = "127.0.0.1:0"\ngateway_listen = "127.0.0.1:0"\n'
             f'state_dir = "state"\nsite_dir = "site"\n{upstreams}'
         )
-        command = [str(binary()), "--log-format", "json", "serve", "--open", "--config", str(config)]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPILLWAY", "OTEL"))}
+        command = [str(binary()), "--log-format", "json", "serve", "--config", str(config)]
+        if for_anyone:
+            command.append("--open")
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+            command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True
         )
         log = Log(process)
         try:
             ready = log.ready()
-            yield Server(ready["dashboard"], ready["gateway"], process)
+            yield Server(ready["dashboard"], ready["gateway"], process, config)
         finally:
             process.send_signal(signal.SIGTERM)
             status = process.wait(timeout=PATIENCE_S)
