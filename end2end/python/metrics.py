@@ -1,7 +1,8 @@
 """Prometheus can read /metrics, and users make no series.
 
-Debian's Prometheus scrapes a running server; `promtool check metrics` finds nothing to say of its
-text; ten thousand users change values and no names.
+Debian's Prometheus scrapes a running server, with and without tokens, as docs/METRICS.md has it;
+`promtool` finds nothing to say of the text or of the alerts; ten thousand users change values and
+no names.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import typing
 import urllib.parse
 import urllib.request
 
-from server import PATIENCE_S, Server, serve
+from server import PATIENCE_S, ROOT, Server, serve
 
 USERS = 10_000
 LIST = 100
@@ -80,18 +81,45 @@ def promtool(text: str) -> None:
     assert said.returncode == 0 and not (said.stdout + said.stderr).strip(), said
 
 
+def documented(section: str) -> str:
+    """The YAML of docs/METRICS.md that begins with this key."""
+    text = (ROOT / "docs" / "METRICS.md").read_text()
+    return next(it for it in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if it.startswith(section))
+
+
+def check_alerts() -> None:
+    """Prometheus would take the documented alerts."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as rules:
+        rules.write(documented("groups:"))
+        rules.flush()
+        command = ["promtool", "check", "rules", rules.name]
+        said = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert said.returncode == 0 and "FAILED" not in said.stdout, said
+
+
+def scrape_config(server: Server, token_file: pathlib.Path | None) -> str:
+    """The documented configuration for this server; without a token if there is no file."""
+    config = documented("scrape_configs:")
+    for there, here in (
+        ("127.0.0.1:3000", urllib.parse.urlsplit(server.dashboard).netloc),
+        ("/etc/prometheus/spillway-token", str(token_file)),
+    ):
+        assert config.count(there) == 1, config
+        config = config.replace(there, here)
+    if token_file is None:
+        config = re.sub(r"^ *authorization:.*\n", "", config, flags=re.MULTILINE)
+    return config
+
+
 @contextlib.contextmanager
-def prometheus(target: str) -> typing.Iterator[str]:
-    """A Prometheus that scrapes `target`, and where its API is."""
+def prometheus(scrape_configs: str) -> typing.Iterator[str]:
+    """A Prometheus that scrapes every second, and where its API is."""
     with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
         probe.bind(("127.0.0.1", 0))
         listen = f"127.0.0.1:{probe.getsockname()[1]}"
         probe.close()
         config = pathlib.Path(folder) / "prometheus.yml"
-        config.write_text(
-            "global: { scrape_interval: 1s }\nscrape_configs:\n  - job_name: spillway\n"
-            f"    static_configs: [{{ targets: ['{target}'] }}]\n"
-        )
+        config.write_text(f"global: {{ scrape_interval: 1s }}\n{scrape_configs}")
         command = [
             "prometheus",
             f"--config.file={config}",
@@ -144,7 +172,7 @@ def check(server: Server) -> None:
     promtool(before)
     answers = 'spillway_upstream_answers_total{class="429",upstream="big",via="permit",workload="all"}'
     assert value(before, answers) == 1
-    with prometheus(urllib.parse.urlsplit(server.dashboard).netloc) as api:
+    with prometheus(scrape_config(server, None)) as api:
         until(api, 'up{job="spillway"}', 1)
         until(api, 'spillway_users{upstream="big"}', 1)
         samples = ask(api, "scrape_samples_scraped")
@@ -162,6 +190,31 @@ def check(server: Server) -> None:
     assert took_s < SCRAPE_S_MAX, took_s
 
 
+def scrape_error(api: str) -> str:
+    """Why the last scrape of the only target failed; empty before the first, and after one that did not."""
+    with contextlib.suppress(OSError):
+        targets = json.loads(get(f"{api}/api/v1/targets"))["data"]["activeTargets"]
+        return targets[0]["lastError"] if targets else ""
+    return ""
+
+
+def check_tokens(server: Server) -> None:
+    """With a token for metrics it is scraped; with another, or none, Prometheus says why not."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "spillway-token"
+        for name, scope, error in (
+            ("prometheus", "metrics", None),
+            ("reader", "read", "server returned HTTP status 403"),
+            (None, None, "server returned HTTP status 401"),
+        ):
+            if name:
+                file.write_text(server.token(name, "--role", "viewer", "--scope", scope))
+            with prometheus(scrape_config(server, file if name else None)) as api:
+                until(api, 'up{job="spillway"}', 0 if error else 1)
+                said = scrape_error(api)
+                assert (error or "") in said and bool(said) == bool(error), said
+
+
 def scraped(url: str) -> tuple[str, float]:
     """A scrape that is computed for it, and how long it took, in seconds."""
     time.sleep(1)  # An older one would be given again for half a second.
@@ -172,8 +225,11 @@ def scraped(url: str) -> tuple[str, float]:
 
 def main() -> int:
     try:
+        check_alerts()
         with serve(UPSTREAMS) as server:
             check(server)
+        with serve(UPSTREAMS, for_anyone=False) as server:
+            check_tokens(server)
     except AssertionError as error:
         print(f"metrics: {error}\n  1 failed")
         return 1
