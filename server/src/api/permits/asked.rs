@@ -6,13 +6,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use spillway::{Lane, Signal, signal};
-use utoipa::{
-    ToSchema,
-    openapi::{
-        Ref, RefOr,
-        schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, SchemaType},
-    },
-};
+use utoipa::ToSchema;
 
 use super::super::json::{object, parse};
 use super::super::named::{bad_field, key, plain, upstream};
@@ -32,7 +26,7 @@ const THROTTLE_HEADERS: [&str; 5] = [
 ];
 
 /// The most calls in one request.
-const ITEMS_MAX: usize = 100;
+pub(super) const ITEMS_MAX: usize = 100;
 
 /// What one request asks for.
 #[derive(Debug)]
@@ -42,36 +36,6 @@ pub(super) struct Wants {
     /// Whether they came as a list.
     pub(super) many: bool,
 }
-
-/// A call, or a list of up to 100.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "it stands in the OpenAPI document")]
-pub(super) enum OneOrMany {
-    One(Wanted),
-    Many(#[schema(inline)] List),
-}
-
-/// Calls, each judged by itself: what is no call has a problem in its place.
-#[derive(Deserialize)]
-#[allow(dead_code, reason = "it stands in the OpenAPI document")]
-pub(super) struct List(Vec<Wanted>);
-
-impl utoipa::PartialSchema for List {
-    fn schema() -> RefOr<Schema> {
-        let anything = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
-        let item = AnyOfBuilder::new()
-            .item(Ref::from_schema_name("Wanted"))
-            .item(anything);
-        ArrayBuilder::new()
-            .items(item)
-            .max_items(Some(ITEMS_MAX))
-            .description(Some("Each item is judged by itself."))
-            .into()
-    }
-}
-
-impl ToSchema for List {}
 
 /// A call that wants to go upstream.
 #[derive(Debug, Deserialize, ToSchema)]

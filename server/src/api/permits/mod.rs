@@ -8,6 +8,7 @@ mod answers;
 mod asked;
 mod rate_limit;
 mod repeated;
+mod schemas;
 mod take;
 
 use axum::{
@@ -28,8 +29,8 @@ use crate::{
     limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
     metrics::Via,
 };
-use answers::{ById, Renewed, TakenOrNot, Throttled, Unknown};
-use asked::{Completed, OneOrMany, Wants};
+use asked::{Completed, Wants};
+use schemas::{ById, OneOrMany, Renewed, TakenOrNot, Throttled, Unknown};
 
 pub(super) use repeated::Repeated;
 
