@@ -11,6 +11,7 @@ mod arbitrary;
 mod breaker;
 mod budget;
 mod delta;
+mod pause;
 #[cfg(any(feature = "hydrate", test))]
 mod read;
 mod user;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use breaker::{Breaker, BreakerReason, BreakerState};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
+pub use pause::{Pause, PauseScope};
 #[cfg(any(feature = "hydrate", test))]
 pub(crate) use read::{Json, Read, member};
 #[cfg(feature = "hydrate")]
@@ -50,6 +52,9 @@ pub struct Upstream {
     /// Whether its counters cannot be written down: then every call is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritable: bool,
+    /// The pauses of background calls that are in force, the widest first; at most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Pause>,
     /// Its parts with limits of their own.
     pub workloads: Vec<Workload>,
 }

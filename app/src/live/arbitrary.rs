@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{
     Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, LaneName, Lanes, Layer, Lease,
-    Queue, Scope, Second, State, Upstream, UserState, Workload,
+    Pause, PauseScope, Queue, Scope, Second, State, Upstream, UserState, Workload,
 };
 
 fn instant() -> impl Strategy<Value = Option<String>> {
@@ -119,14 +119,34 @@ fn workload() -> impl Strategy<Value = Workload> {
         })
 }
 
+fn pauses() -> impl Strategy<Value = Vec<Pause>> {
+    use PauseScope::{App, Tenant, Upstream, User};
+    let scope = prop::sample::select(vec![Upstream, App, Tenant, User]);
+    let pause = (scope, 0..2_u8, instant()).prop_map(|(scope, key, until)| {
+        let keyed = |from| match scope >= from {
+            true => format!("k{key}"),
+            false => String::new(),
+        };
+        Pause {
+            scope,
+            app: keyed(App),
+            tenant: keyed(Tenant),
+            user: keyed(User),
+            until: until.unwrap_or_default(),
+        }
+    });
+    prop::collection::vec(pause, 0..3)
+}
+
 /// A state in order.
 pub fn state() -> impl Strategy<Value = State> {
-    let upstream =
-        (0..3_u8, prop::collection::vec(workload(), 0..3)).prop_map(|(name, workloads)| Upstream {
-            name: format!("n{name}"),
-            unwritable: name == 1,
-            workloads,
-        });
+    let workloads = prop::collection::vec(workload(), 0..3);
+    let upstream = (0..3_u8, pauses(), workloads).prop_map(|(name, pauses, workloads)| Upstream {
+        name: format!("n{name}"),
+        unwritable: name == 1,
+        pauses,
+        workloads,
+    });
     (0..2_u32, prop::collection::vec(upstream, 0..3)).prop_map(|(tick, upstreams)| {
         let mut state = State {
             as_of: format!("2026-01-01T00:00:0{tick}.000Z"),
@@ -172,8 +192,8 @@ pub fn user() -> impl Strategy<Value = UserState> {
     let keys = (".{0,4}", ".{0,4}", ".{0,4}");
     let budgets = prop::collection::vec(budget(), 0..3);
     let leases = prop::collection::vec(lease(), 0..4);
-    (keys, budgets, leases, instant(), any::<bool>()).prop_map(
-        |((app, tenant, user), budgets, leases, since, unwritable)| UserState {
+    (keys, budgets, leases, pauses(), instant(), any::<bool>()).prop_map(
+        |((app, tenant, user), budgets, leases, pauses, since, unwritable)| UserState {
             as_of: "2026-01-01T00:00:00.000Z".to_owned(),
             started_at: "2025-12-31T00:00:00.000Z".to_owned(),
             time_scale: 60,
@@ -185,6 +205,7 @@ pub fn user() -> impl Strategy<Value = UserState> {
             global: budgets.first().cloned(),
             budgets,
             unwritable,
+            pauses,
             foreground: Queue {
                 waiting: u32::from(since.is_some()),
                 since,

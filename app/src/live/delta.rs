@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, BudgetKey, Lanes, Second, State, Upstream, Workload};
+use super::{Budget, BudgetKey, Lanes, Pause, Second, State, Upstream, Workload};
 
 /// What turns one [`State`] into a later one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct UpstreamDelta {
     /// The later [`Upstream::unwritable`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritable: bool,
+    /// The later [`Upstream::pauses`], if any is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Vec<Pause>>,
     /// Workloads that are new or in which something changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadDelta>,
@@ -154,6 +157,8 @@ impl Upstream {
         UpstreamDelta {
             name: newer.name.clone(),
             unwritable: newer.unwritable,
+            pauses: (old.map_or(&[][..], |old| &old.pauses) != newer.pauses)
+                .then(|| newer.pauses.clone()),
             workloads,
             removed,
         }
@@ -161,6 +166,9 @@ impl Upstream {
 
     fn apply(&mut self, delta: UpstreamDelta) {
         self.unwritable = delta.unwritable;
+        if let Some(pauses) = delta.pauses {
+            self.pauses = pauses;
+        }
         self.workloads
             .retain(|workload| !delta.removed.contains(&workload.name));
         for change in delta.workloads {

@@ -7,8 +7,8 @@
 
 use super::{
     Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Delta, Dimension, Lane, LaneName,
-    Lanes, Layer, Lease, Queue, RecentDelta, Scope, Second, State, Upstream, UpstreamDelta,
-    UserState, Workload, WorkloadDelta,
+    Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope, Second, State, Upstream,
+    UpstreamDelta, UserState, Workload, WorkloadDelta,
 };
 
 /// A JSON value.
@@ -138,6 +138,7 @@ numbers! { u16 u32 u64 usize }
 choices! {
     Scope { "app" App "tenant" Tenant "user" User }
     Dimension { "rate" Rate "concurrency" Concurrency }
+    PauseScope { "upstream" Upstream "app" App "tenant" Tenant "user" User }
     LaneName { "foreground" Foreground "background" Background }
     BreakerState {
         "closed" Closed
@@ -156,7 +157,8 @@ choices! {
 
 structs! {
     State { as_of started_at time_scale upstreams }
-    Upstream { name unwritable workloads }
+    Upstream { name unwritable pauses workloads }
+    Pause { scope app tenant user until }
     Workload { name budgets shared full_until lanes recent users next_cursor }
     Budget { scope app tenant user layers breaker }
     BudgetKey { scope app tenant user }
@@ -168,12 +170,12 @@ structs! {
     Lane { admitted held refused waiting waiting_ms_max waiting_since hold_ms_mean }
     Second { at admitted held refused }
     Delta { as_of started_at time_scale upstreams removed }
-    UpstreamDelta { name unwritable workloads removed }
+    UpstreamDelta { name unwritable pauses workloads removed }
     WorkloadDelta { name budgets removed lanes recent shared full_until users next_cursor }
     RecentDelta { dropped kept added }
     UserState {
         as_of started_at time_scale upstream workload app tenant user budgets global unwritable
-        foreground background leases leases_total
+        pauses foreground background leases leases_total
     }
     Queue { waiting since }
     Lease { permit lane weight granted_at expires_at probe lingering }

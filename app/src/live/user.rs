@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Budget;
+use super::{Budget, Pause};
 
 /// Everything about one user, as of one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct UserState {
     /// Whether the upstream's counters cannot be written down: then every call is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritable: bool,
+    /// The pauses that stop its background calls, the widest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Pause>,
     /// Its calls that wait, of those that a person waits for.
     pub foreground: Queue,
     /// Its jobs' calls that wait.

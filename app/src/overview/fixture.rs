@@ -103,6 +103,7 @@ pub fn state(budgets: Vec<Budget>) -> State {
         time_scale: 1,
         upstreams: vec![Upstream {
             unwritable: false,
+            pauses: Vec::new(),
             name: "graph".to_owned(),
             workloads: vec![Workload {
                 name: "onenote".to_owned(),

@@ -5,10 +5,12 @@ use std::{collections::BTreeMap, sync::MutexGuard, time::Duration};
 
 use jiff::Timestamp;
 use spillway::{Instant, PAUSES_MAX, TooManyPauses, Whose};
+use spillway_app::live::{self, PauseScope};
 
 use super::core::Core;
 use super::shards::shard_of;
-use super::{Limiter, NotDone};
+use super::view::text;
+use super::{Inner, Limiter, NotDone};
 
 /// Background calls that are paused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,15 +59,42 @@ impl Limiter {
     /// The pauses in force, the widest first.
     #[must_use]
     pub fn pauses(&self) -> Vec<Pause> {
-        self.inner.with_all(|cores, clock| {
-            let pauses = in_force(cores, clock.now()).into_iter();
-            pauses
-                .map(|(whose, until)| Pause {
-                    whose,
-                    until: clock.timestamp(until),
-                })
-                .collect()
-        })
+        self.inner.pauses()
+    }
+}
+
+impl Inner {
+    /// One shard after the other: who looks holds up nobody.
+    pub(super) fn pauses(&self) -> Vec<Pause> {
+        let now = self.clock.now();
+        let mut all = BTreeMap::new();
+        for core in self.shards.each() {
+            all.extend(of_core(&core, now));
+        }
+        let shown = |(whose, until)| Pause {
+            whose,
+            until: self.clock.timestamp(until),
+        };
+        all.into_iter().map(shown).collect()
+    }
+}
+
+impl From<Pause> for live::Pause {
+    fn from(pause: Pause) -> Self {
+        let none = String::new;
+        let (scope, app, tenant, user) = match pause.whose {
+            Whose::Upstream => (PauseScope::Upstream, none(), none(), none()),
+            Whose::App { app } => (PauseScope::App, app, none(), none()),
+            Whose::Tenant { app, tenant } => (PauseScope::Tenant, app, tenant, none()),
+            Whose::User { app, tenant, user } => (PauseScope::User, app, tenant, user),
+        };
+        Self {
+            scope,
+            app,
+            tenant,
+            user,
+            until: text(pause.until),
+        }
     }
 }
 
@@ -73,11 +102,12 @@ impl Limiter {
 type Cores<'a> = [MutexGuard<'a, Core>];
 
 fn in_force(cores: &Cores<'_>, now: Instant) -> BTreeMap<Whose, Instant> {
-    let pauses = cores.iter().flat_map(|core| core.engine.pauses());
-    pauses
-        .filter(|(_, until)| *until > now)
-        .map(|(whose, until)| (whose.clone(), until))
-        .collect()
+    cores.iter().flat_map(|core| of_core(core, now)).collect()
+}
+
+fn of_core(core: &Core, now: Instant) -> impl Iterator<Item = (Whose, Instant)> {
+    let in_force = core.engine.pauses().filter(move |(_, until)| *until > now);
+    in_force.map(|(whose, until)| (whose.clone(), until))
 }
 
 /// The cores that have calls of `whose`.

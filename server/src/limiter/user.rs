@@ -47,6 +47,15 @@ impl Limiters {
     pub fn user(&self, key: &UserKey) -> Result<UserState, NoSuchLimits> {
         let (limiter, workload) = self.place(&key.upstream, &key.workload)?;
         let app = key.app.clone().unwrap_or_else(|| limiter.app().to_owned());
+        let mut user = limiter.inner.user(&Key {
+            workload,
+            scope: Scope::User,
+            app,
+            tenant: key.tenant.clone(),
+            user: key.user.clone(),
+        });
+        let pauses = limiter.pauses().into_iter().map(live::Pause::from);
+        user.pauses = pauses.filter(|pause| pause.stops(&user)).collect();
         Ok(UserState {
             as_of: text(self.clock().wall_now()),
             started_at: text(self.clock().started_at()),
@@ -54,13 +63,7 @@ impl Limiters {
             upstream: key.upstream.clone(),
             workload: key.workload.clone(),
             unwritable: limiter.ready().is_err(),
-            ..limiter.inner.user(&Key {
-                workload,
-                scope: Scope::User,
-                app,
-                tenant: key.tenant.clone(),
-                user: key.user.clone(),
-            })
+            ..user
         })
     }
 

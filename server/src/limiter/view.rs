@@ -58,6 +58,7 @@ impl Limiter {
         live::Upstream {
             name: self.name().to_owned(),
             unwritable: self.ready().is_err(),
+            pauses: self.pauses().into_iter().map(live::Pause::from).collect(),
             workloads: workloads.collect(),
         }
     }

@@ -8,6 +8,7 @@
 
 mod document;
 mod lists;
+mod pauses;
 mod repeated;
 #[path = "../support/mod.rs"]
 mod support;
