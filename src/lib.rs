@@ -83,6 +83,7 @@ pub use policy::{Dimension, Layer, Policy, Share};
 pub use preset::Preset;
 pub use record::BudgetRecord;
 pub use report::Trip;
+pub use shards::Opener;
 pub use signal::{Named, Remaining, Signal, Verdict};
 pub use survey::{LayerSurvey, ScopeSurvey, Survey, SurveyStep};
 pub use time::Instant;

@@ -5,6 +5,7 @@ use crate::call::{Lane, PerLane, Permit, Scope};
 use crate::counts::Counts;
 use crate::places::Places;
 use crate::shape::{Limit, ScopeShape};
+use crate::shards::Opener;
 use crate::time::Instant;
 use crate::tree::Place;
 
@@ -27,6 +28,8 @@ pub(crate) struct Node {
     pub(crate) scope: Scope,
     /// Whether it changed since it was last recorded.
     pub(crate) changed: bool,
+    /// Of a user: for whom it came to be; none: nobody is told when it vanishes.
+    pub(crate) opener: Option<Opener>,
     pub(crate) running: Running,
     pub(crate) counts: Counts,
     rare: Option<Box<Rare>>,
@@ -52,6 +55,7 @@ impl Node {
             workload: u16::try_from(workload).unwrap_or(u16::MAX),
             scope,
             changed: false,
+            opener: None,
             running: Running::default(),
             counts: Counts::default(),
             rare: None,

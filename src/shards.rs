@@ -5,9 +5,10 @@
 //! the bound on users, and what operators see.
 
 use std::cmp::Reverse;
+use std::num::NonZeroU32;
 
 use crate::breaker::Status;
-use crate::call::{Lane, Scope};
+use crate::call::{Call, Lane, Scope};
 use crate::engine::Engine;
 use crate::key::Key;
 use crate::time::Instant;
@@ -38,7 +39,30 @@ impl Numbers {
     }
 }
 
+/// For whom user keys come to be, for the driver to bound how many each opens: any number of
+/// its own. It is not part of a key and decides nothing here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Opener(pub NonZeroU32);
+
 impl Engine {
+    /// From now on, user keys come to be for `opener`; none: nobody is told of them. Keys that
+    /// are read back are nobody's.
+    pub const fn open_for(&mut self, opener: Option<Opener>) {
+        self.tree.open_for(opener);
+    }
+
+    /// Whether what `call` is charged to counts its user already.
+    #[must_use]
+    pub fn knows_user(&self, call: &Call) -> bool {
+        self.stand(call).own.at(Scope::User).is_some()
+    }
+
+    /// For whom user keys came to be (true), or vanished, since this was last asked: every key
+    /// that came to be for somebody vanishes once.
+    pub fn take_openings(&mut self) -> Vec<(Opener, bool)> {
+        self.tree.take_openings()
+    }
+
     /// This is one of `of` engines, at `position` (below `of`): no two of them give permits
     /// the same number. Another `of` after a restart is fine if all go on behind the highest
     /// number ([`restored`](Self::restored)).

@@ -15,6 +15,7 @@ use crate::call::Scope;
 use crate::key::{Key, KeyRef};
 use crate::node::Node;
 use crate::shape::Shape;
+use crate::shards::Opener;
 use crate::time::Instant;
 use crate::workload::Workload;
 
@@ -58,6 +59,10 @@ pub(crate) struct Tree {
     told: BTreeSet<Place>,
     /// The same of keys that have vanished since.
     told_gone: Vec<Key>,
+    /// For whom new users come to be now.
+    opener: Option<Opener>,
+    /// For whom users came to be (true) or vanished since this was last asked.
+    openings: Vec<(Opener, bool)>,
 }
 
 /// Where the keys of one call stand in one workload, as far as they exist.
@@ -87,12 +92,24 @@ impl Tree {
             changed: Vec::new(),
             told: BTreeSet::new(),
             told_gone: Vec::new(),
+            opener: None,
+            openings: Vec::new(),
         }
     }
 
     /// How many user keys exist in workloads that limit users.
     pub(crate) const fn users(&self) -> usize {
         self.users
+    }
+
+    /// From now on, users come to be for `opener`.
+    pub(crate) const fn open_for(&mut self, opener: Option<Opener>) {
+        self.opener = opener;
+    }
+
+    /// For whom users came to be, or vanished, since this was last asked.
+    pub(crate) fn take_openings(&mut self) -> Vec<(Opener, bool)> {
+        std::mem::take(&mut self.openings)
     }
 
     /// A policy changed, and perhaps whether it limits users.
@@ -377,6 +394,7 @@ impl Tree {
         }
         let Some(node) = self.get(place) else { return };
         let (workload, parent, scope) = (usize::from(node.workload), node.parent, node.scope);
+        let opener = node.opener;
         let hash = hash(&self.hasher, workload, parent, &node.name);
         if let Ok(entry) = self.index.find_entry(hash, |other| *other == place) {
             entry.remove();
@@ -387,6 +405,7 @@ impl Tree {
         if scope == Scope::User && shape.has(Scope::User) {
             self.users -= 1;
         }
+        self.openings.extend(opener.map(|opener| (opener, false)));
         if let Some(parent) = parent {
             self.let_go(parent);
         }
@@ -418,11 +437,23 @@ impl Tree {
         self.index
             .insert_unique(hash(hasher, workload, parent, name), place, rehash);
         self.full_until = None;
-        self.users += usize::from(scope == Scope::User && shape.has(Scope::User));
+        if scope == Scope::User && shape.has(Scope::User) {
+            self.users += 1;
+            self.opened(place);
+        }
         if let Some(parent) = parent {
             self.hold(parent);
         }
         place
+    }
+
+    /// A user came to be, for whomever they do now.
+    fn opened(&mut self, place: Place) {
+        let opener = self.opener;
+        if let (Some(opener), Some(node)) = (opener, self.get_mut(place)) {
+            node.opener = Some(opener);
+            self.openings.push((opener, true));
+        }
     }
 
     /// A place that was never taken.
