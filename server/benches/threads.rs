@@ -140,6 +140,7 @@ fn drive(limiter: &Limiter, app: &str) {
                 user,
                 lane,
                 weight,
+                account: None,
             };
             let permit = limiter.acquire(ask, Duration::ZERO).await;
             permit.expect("room").complete();

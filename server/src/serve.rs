@@ -164,7 +164,10 @@ pub async fn run(
     let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
         .await
         .map_err(Error::Limiters)?;
-    let access = options.access(&store).await.map_err(Error::Tokens)?;
+    let access = options
+        .access(&config.server, &store)
+        .await
+        .map_err(Error::Tokens)?;
     let proxies = TrustedProxies::new(config.server.trusted_proxies.clone());
     let origins = config.server.cors_origins.clone();
     let counters = Counters::new()?;
@@ -222,11 +225,11 @@ impl Options {
         }
     }
 
-    async fn access(self, store: &Store) -> Result<Access, store::Error> {
+    async fn access(self, server: &config::Server, store: &Store) -> Result<Access, store::Error> {
         if self.open {
             return Ok(Access::Open);
         }
-        let tokens = Tokens::load(store.clone()).await?;
+        let tokens = Tokens::load(store.clone(), server.per_token).await?;
         Ok(Access::Closed(tokens))
     }
 }

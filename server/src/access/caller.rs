@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use spillway::Lane;
 
-use super::{Role, Scope, Token};
+use super::{Account, Role, Scope, Token};
 use crate::config::ClientNetwork;
 
 /// Who asks, as far as it is known.
@@ -15,7 +15,16 @@ pub enum Caller {
     /// The holder of a token.
     Token(Arc<Token>),
     /// Somebody in a network that an upstream lets in.
-    Network(Arc<ClientNetwork>),
+    Network(Arc<Network>),
+}
+
+/// A network whose callers need no token, all of them one caller.
+#[derive(Debug)]
+pub struct Network {
+    /// As it is configured.
+    pub of: Arc<ClientNetwork>,
+    /// What its callers have taken.
+    pub account: Arc<Account>,
 }
 
 /// Why a caller who is known may not do what it asks.
@@ -67,7 +76,17 @@ impl Caller {
         match self {
             Self::Anyone => "anyone",
             Self::Token(token) => &token.id,
-            Self::Network(network) => &network.name,
+            Self::Network(network) => &network.of.name,
+        }
+    }
+
+    /// Where what it takes is counted; `None`: only what all take is bounded.
+    #[must_use]
+    pub fn account(&self) -> Option<&Arc<Account>> {
+        match self {
+            Self::Anyone => None,
+            Self::Token(token) => Some(&token.account),
+            Self::Network(network) => Some(&network.account),
         }
     }
 
@@ -77,7 +96,7 @@ impl Caller {
         let own = match self {
             Self::Anyone => None,
             Self::Token(token) => token.rights.lane,
-            Self::Network(network) => network.lane,
+            Self::Network(network) => network.of.lane,
         };
         own.unwrap_or(Lane::Foreground)
     }
@@ -197,7 +216,7 @@ impl Caller {
                 let apps = &token.rights.apps;
                 (!apps.is_empty()).then(|| apps.iter().map(String::as_str).collect())
             }
-            Self::Network(network) => network.app.as_deref().map(|app| vec![app]),
+            Self::Network(network) => network.of.app.as_deref().map(|app| vec![app]),
         }
     }
 }

@@ -23,8 +23,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{Rights, TokenHash, validity::Validity};
-use crate::store::{self, Store, StoredToken, TokensVersion};
+use super::{Account, Rights, TokenHash, validity::Validity};
+use crate::{
+    config::PerToken,
+    store::{self, Store, StoredToken, TokensVersion},
+};
 
 /// The most tokens that may be valid at once.
 pub const VALID_MAX: u32 = 10_000;
@@ -49,6 +52,8 @@ pub struct Tokens(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     store: Store,
+    /// How much each may take.
+    bounds: PerToken,
     known: ArcSwap<Known>,
     /// When the last look at the database began.
     looked: Mutex<Instant>,
@@ -73,6 +78,8 @@ pub struct Token {
     pub rights: Rights,
     /// Whether it still lets its holder in: what lasts asks again, what waits is woken.
     pub validity: Validity,
+    /// What its holder has taken.
+    pub account: Arc<Account>,
     used_at_ms: AtomicI64,
     noted_at_ms: AtomicI64,
 }
@@ -95,11 +102,11 @@ pub enum NotValid {
 }
 
 impl Tokens {
-    /// Those of `store`.
+    /// Those of `store`, each of which may take as much as `bounds` say.
     ///
     /// # Errors
     /// The database does not answer.
-    pub async fn load(store: Store) -> Result<Self, store::Error> {
+    pub async fn load(store: Store, bounds: PerToken) -> Result<Self, store::Error> {
         let now = Instant::now();
         let nothing = Known {
             by_hash: HashMap::new(),
@@ -108,6 +115,7 @@ impl Tokens {
         };
         let tokens = Self(Arc::new(Inner {
             store,
+            bounds,
             known: ArcSwap::from_pointee(nothing),
             looked: Mutex::new(now),
         }));
@@ -148,13 +156,14 @@ impl Tokens {
 }
 
 impl Token {
-    fn read(stored: StoredToken) -> Option<(TokenHash, Self)> {
+    fn read(stored: StoredToken, bounds: PerToken) -> Option<(TokenHash, Self)> {
         let hash = TokenHash::try_from(&stored.secret_sha256[..]).ok()?;
         let noted = stored.last_used_at_ms.unwrap_or(i64::MIN);
         let expires_at = stored.expires_at_ms.map(Timestamp::from_millisecond);
         let token = Self {
             rights: serde_json::from_str(&stored.rights).ok()?,
             validity: Validity::until(expires_at.transpose().ok()?),
+            account: Account::new(bounds),
             id: stored.id,
             name: stored.name,
             used_at_ms: AtomicI64::new(noted),
@@ -208,7 +217,7 @@ impl Inner {
             known.by_hash.clone()
         } else {
             // What comes in between is seen at the next look, which finds another version.
-            known.with(self.store.tokens().await?)
+            known.with(self.store.tokens().await?, self.bounds)
         };
         if known.is_stale() {
             by_hash.values().for_each(|token| token.validity.regain());
@@ -247,11 +256,11 @@ impl Known {
     }
 
     /// What is in the database now; tokens that stay keep what is known of their use.
-    fn with(&self, stored: Vec<StoredToken>) -> HashMap<TokenHash, Arc<Token>> {
+    fn with(&self, stored: Vec<StoredToken>, bounds: PerToken) -> HashMap<TokenHash, Arc<Token>> {
         let mut by_hash = HashMap::with_capacity(stored.len());
         for stored in stored {
             let id = stored.id.clone();
-            let Some((hash, token)) = Token::read(stored) else {
+            let Some((hash, token)) = Token::read(stored, bounds) else {
                 tracing::error!(
                     token = id,
                     "a token in the database is damaged: it lets nobody in"

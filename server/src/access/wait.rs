@@ -3,12 +3,24 @@
 use std::{
     future::{pending, poll_fn},
     pin::pin,
+    sync::Arc,
     task::Poll,
 };
 
 use jiff::Timestamp;
 
-use super::{Caller, NotValid};
+use super::{Account, Caller, Full, NotValid, Taken};
+
+/// Why a caller does not wait, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    /// Its token ended.
+    #[error(transparent)]
+    Ended(#[from] NotValid),
+    /// As many wait in its name as may.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
 
 impl Caller {
     /// Whether what let it in still does, now.
@@ -30,30 +42,46 @@ impl Caller {
         }
     }
 
-    /// Does `work`, which may have to wait. Work that waits when the caller's token ends is
-    /// dropped, and so is what it comes to at that instant: both must leave no trace then.
+    /// Does `work`, which may have to wait, and counts then among the caller's waiting calls.
+    /// Work that waits when the caller's token ends is dropped, and so is what it comes to at
+    /// that instant: both must leave no trace then.
     ///
     /// # Errors
-    /// Its token ended meanwhile.
-    pub async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, NotValid> {
+    /// Its token ended meanwhile, or as many wait as may.
+    pub async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let mut work = pin!(work);
         let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
         if let Poll::Ready(done) = at_once.await {
             return Ok(done);
         }
+        let _place = self.take(Account::wait)?;
         let done = tokio::select! {
             biased;
             done = work => done,
-            not = self.ended() => return Err(not),
+            not = self.ended() => return Err(not.into()),
         };
-        self.still_valid().map(|()| done)
+        self.still_valid()?;
+        Ok(done)
+    }
+
+    /// A live stream of its own; nothing where only what all take is bounded.
+    ///
+    /// # Errors
+    /// It has as many as it may.
+    pub fn stream(&self) -> Result<Option<Taken>, Full> {
+        self.take(Account::stream)
+    }
+
+    fn take(
+        &self,
+        take: impl FnOnce(&Arc<Account>) -> Result<Taken, Full>,
+    ) -> Result<Option<Taken>, Full> {
+        self.account().map(take).transpose()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures_util::FutureExt as _;
     use tokio::sync::oneshot;
 
@@ -78,7 +106,7 @@ mod tests {
         let mut waits = Box::pin(caller.wait(work));
         assert!(waits.as_mut().now_or_never().is_none());
         token.validity.revoke();
-        assert_eq!(waits.await, Err(NotValid::Revoked));
+        assert_eq!(waits.await, Err(NotValid::Revoked.into()));
         assert!(grant.is_closed());
     }
 
@@ -91,7 +119,7 @@ mod tests {
         let kept = Grant::default();
         grant.send(Arc::clone(&kept)).unwrap();
         token.validity.revoke();
-        assert_eq!(waits.await, Err(NotValid::Revoked));
+        assert_eq!(waits.await, Err(NotValid::Revoked.into()));
         assert_eq!(Arc::strong_count(&kept), 1);
     }
 
@@ -99,6 +127,24 @@ mod tests {
     async fn who_has_no_token_waits_on() {
         let (grant, work) = oneshot::channel::<Grant>();
         let mut waits = Box::pin(Caller::Anyone.wait(work));
+        assert!(waits.as_mut().now_or_never().is_none());
+        grant.send(Grant::default()).unwrap();
+        assert!(waits.await.is_ok());
+    }
+    #[tokio::test]
+    async fn only_so_many_wait_in_one_name_and_a_place_is_free_again() {
+        let caller = Caller::Token(plain_token());
+        let (_first, work) = oneshot::channel::<Grant>();
+        let mut waits = Box::pin(caller.wait(work));
+        assert!(waits.as_mut().now_or_never().is_none());
+        let (second, work) = oneshot::channel::<Grant>();
+        let refused = caller.wait(work).await;
+        assert!(matches!(refused, Err(Stopped::Full(_))), "{refused:?}");
+        assert!(second.is_closed());
+        assert!(caller.wait(async {}).await.is_ok(), "it need not wait");
+        drop(waits);
+        let (grant, work) = oneshot::channel::<Grant>();
+        let mut waits = Box::pin(caller.wait(work));
         assert!(waits.as_mut().now_or_never().is_none());
         grant.send(Grant::default()).unwrap();
         assert!(waits.await.is_ok());

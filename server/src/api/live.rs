@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast};
 
 use super::Api;
 use crate::{
-    access::Caller,
+    access::{Caller, Taken},
     http::{Problem, Shutdown},
     live::{Event, Publisher},
 };
@@ -35,13 +35,17 @@ pub const STREAMS_MAX: usize = 1_000;
             status = 200, description = "The stream", body = String,
             content_type = "text/event-stream"
         ),
-        (status = 503, description = "`capacity`: 1,000 streams are open"),
+        (status = 503, description = "`capacity`: 1,000 streams are open, or as many of this token's as may be"),
     )
 )]
 pub(super) async fn get(State(api): State<Api>, Extension(caller): Extension<Caller>) -> Response {
     if let Err(denied) = caller.may_see_all() {
         return Problem::from(denied).into_response();
     }
+    let own = match caller.stream() {
+        Ok(own) => own,
+        Err(full) => return Problem::from(full).into_response(),
+    };
     let Ok(place) = Arc::clone(&api.streams).try_acquire_owned() else {
         let problem = Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -60,6 +64,7 @@ pub(super) async fn get(State(api): State<Api>, Extension(caller): Extension<Cal
         caller,
         events: None,
         _place: place,
+        _own: own,
     };
     let mut response = Sse::new(events(reader)).into_response();
     let headers = response.headers_mut();
@@ -77,6 +82,8 @@ struct Reader {
     /// None before the first snapshot, and after this reader fell behind.
     events: Option<broadcast::Receiver<Event>>,
     _place: OwnedSemaphorePermit,
+    /// Its caller's.
+    _own: Option<Taken>,
 }
 
 fn events(reader: Reader) -> impl Stream<Item = Result<sse::Event, Infallible>> {

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::{
-    Error, Origins, WebAddress, networks, origins,
+    Error, Origins, PerToken, WebAddress, networks, origins, per_token,
     source::{self, NotYet},
     tls::{self, TlsFiles},
 };
@@ -42,6 +42,8 @@ pub struct Server {
     pub trusted_proxies: Vec<IpNet>,
     /// How many users an upstream may keep counts for at once.
     pub users_max: u32,
+    /// How much of what all share one token may take.
+    pub per_token: PerToken,
 }
 
 #[derive(Default, Deserialize)]
@@ -56,6 +58,10 @@ pub(super) struct Raw {
     state_dir: Option<PathBuf>,
     site_dir: Option<PathBuf>,
     max_users: Option<i64>,
+    max_waiters_per_token: Option<i64>,
+    max_permits_per_token: Option<i64>,
+    max_streams_per_token: Option<i64>,
+    max_users_per_token: Option<i64>,
     policy_source: Option<String>,
     #[serde(rename = "secret_key_file")]
     _secret_key_file: Option<NotYet>,
@@ -81,6 +87,13 @@ impl Raw {
             let problem = "must differ from server.listen: upstream content never shares the dashboard's origin";
             return Err(Error::invalid("server.gateway_listen", problem));
         }
+        let users_max = users_max(self.max_users)?;
+        let per_token = per_token::Raw {
+            waiters: self.max_waiters_per_token,
+            permits: self.max_permits_per_token,
+            streams: self.max_streams_per_token,
+            users: self.max_users_per_token,
+        };
         let tls = tls::files(self.tls_cert, self.tls_key)?;
         let public_url = origin("server.public_url", self.public_url)?;
         tls::check_url(tls.as_ref(), "server.public_url", public_url.as_ref())?;
@@ -98,7 +111,8 @@ impl Raw {
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),
             site_dir: self.site_dir.unwrap_or_else(default_site_dir),
             trusted_proxies: networks::proxies("server.trusted_proxies", &self.trusted_proxies)?,
-            users_max: users_max(self.max_users)?,
+            users_max,
+            per_token: per_token.check(users_max)?,
         })
     }
 }

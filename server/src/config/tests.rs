@@ -233,6 +233,10 @@ fn what_is_wrong_is_named() {
             "server.max_users: must be from 1 to 4294967295",
         ),
         (
+            with("[server]\nmax_waiters_per_token = 0"),
+            "server.max_waiters_per_token: must be from 1 to 4294967295",
+        ),
+        (
             with("[server]\nmax_users = 'many'"),
             "server.max_users: invalid type: string \"many\", expected a whole number",
         ),

@@ -64,7 +64,9 @@ fn network(
         return Err(Unauthorized::Nobody);
     };
     let address = address(gateway, *peer, &parts.headers)?;
-    let client = clients.iter().find(|client| client.cidr.contains(&address));
+    let client = clients
+        .iter()
+        .find(|client| client.of.cidr.contains(&address));
     client
         .cloned()
         .map(Caller::Network)

@@ -15,7 +15,7 @@ use super::{
     slot::Slot,
 };
 use crate::{
-    access::{Caller, NotValid},
+    access::{Caller, NotValid, Stopped},
     limiter::{Ask, Limiter, Refused},
 };
 
@@ -73,11 +73,12 @@ impl Readmission {
     pub(super) async fn slot(&mut self, setback: &Setback) -> Result<Slot, Denied> {
         let caller = self.caller.clone();
         let slot = caller.wait(self.slot_in_time(setback)).await;
-        slot.unwrap_or_else(|not| {
-            Err(Denied {
-                ended: Some(not),
-                ..Denied::default()
-            })
+        slot.unwrap_or_else(|stopped| {
+            let ended = match stopped {
+                Stopped::Ended(not) => Some(not),
+                Stopped::Full(_) => None,
+            };
+            Err(Denied { wait: None, ended })
         })
     }
 

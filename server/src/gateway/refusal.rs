@@ -25,7 +25,7 @@ use super::{
     retry_after::RetryAfter,
 };
 use crate::{
-    access::{Denied, NoAddress, NotValid},
+    access::{Denied, Full, NoAddress, NotValid, Stopped},
     http::{Problem, REQUEST_ID, RequestId},
     limiter::{Busy, Refused},
 };
@@ -124,6 +124,9 @@ pub enum Refusal {
     /// Too many calls without limits are under way.
     #[error("too many calls are under way")]
     Capacity,
+    /// Its caller has its part.
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The process ends.
     #[error("shutting down")]
     Closing,
@@ -155,6 +158,14 @@ impl Refusal {
         match not {
             NotValid::Unreadable => Self::Tokens,
             not => Self::Unauthorized(Unauthorized::Token(not), dialect),
+        }
+    }
+
+    /// What it means for a caller who speaks `dialect` that it may not wait, or no longer.
+    pub fn by_caller(stopped: Stopped, dialect: Dialect) -> Self {
+        match stopped {
+            Stopped::Ended(not) => Self::by_token(not, dialect),
+            Stopped::Full(full) => Self::Full(full),
         }
     }
 
@@ -192,7 +203,9 @@ impl Refusal {
                 (StatusCode::TOO_MANY_REQUESTS, "throttled")
             }
             Self::Limiter(Refused::Impossible { .. }) => (StatusCode::BAD_REQUEST, "impossible"),
-            Self::Capacity | Self::Limiter(Refused::Capacity) => {
+            Self::Capacity
+            | Self::Full(_)
+            | Self::Limiter(Refused::Capacity | Refused::Full(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "capacity")
             }
             Self::Limiter(Refused::Storage) => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
@@ -252,6 +265,7 @@ impl Refusal {
             Self::Busy(..)
             | Self::Limiter(_)
             | Self::Capacity
+            | Self::Full(_)
             | Self::Closing
             | Self::Failed(Failure::Gone) => ("The call was not let through", self.to_string()),
             Self::Failed(_) => ("The upstream did not answer", self.to_string()),

@@ -172,6 +172,7 @@ fn ask(
         user: identity.user,
         lane: asked.lane.unwrap_or_else(|| caller.lane()),
         weight,
+        account: caller.account().cloned(),
     })
 }
 
@@ -199,7 +200,8 @@ async fn acquire(
         Ok::<_, Refusal>((slot, turn))
     });
     let granted = granted.await;
-    let (slot, turn) = granted.map_err(|not| Refusal::by_token(not, upstream.dialect()))??;
+    let (slot, turn) =
+        granted.map_err(|stopped| Refusal::by_caller(stopped, upstream.dialect()))??;
     upstream.still_good(turn.as_ref(), index)?;
     Ok(slot.with(turn))
 }

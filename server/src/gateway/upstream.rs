@@ -22,8 +22,8 @@ use super::{
     request_headers::Asked,
 };
 use crate::{
-    access::Caller,
-    config::{self, Claims, ClientNetwork, WebAddress},
+    access::{Account, Caller, Network},
+    config::{self, Claims, WebAddress},
     limiter::{Ask, BlockedBy, Busy, Limiter, WorkloadIndex},
 };
 
@@ -52,7 +52,7 @@ pub(super) struct Upstream {
     /// Which bearers it has accepted.
     bearers: Bearers,
     /// Whose callers need no token, the narrowest network first.
-    pub(super) clients: Vec<Arc<ClientNetwork>>,
+    pub(super) clients: Vec<Arc<Network>>,
     /// Everything that has limits, and its clients' dialect.
     limited: Vec<(config::Workload, Dialect)>,
     /// Whether batches are taken apart.
@@ -73,11 +73,15 @@ impl Upstream {
             Claims::Global => (workload.clone(), Dialect::of_vendor(&config.workloads)),
             _ => (workload.clone(), Dialect::of(workload)),
         };
+        let clients = config.clients.iter().map(|of| {
+            let (of, account) = (Arc::clone(of), Account::new(limiter.per_token()));
+            Arc::new(Network { of, account })
+        });
         Ok(Self {
             connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),
             limited: config.limited().map(told).collect(),
             bearers: Bearers::new(limiter.wall(bearers::REFUSED_MS)),
-            clients: config.clients,
+            clients: clients.collect(),
             base: config.base_url,
             identities: Reader {
                 app: config.app,

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
 
 use super::Problem;
-use crate::access::{Access, Caller, Denied, NotValid, Role, Scope, Tokens};
+use crate::access::{Access, Caller, Denied, Full, NotValid, Role, Scope, Tokens};
 
 /// What a route asks of who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +188,13 @@ fn no_sign_in() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "sign_in", title).detail(
         "Pages are shown by `spillway serve --open`, on loopback; programs bring a token to /api/v1.",
     )
+}
+
+impl From<Full> for Problem {
+    fn from(full: Full) -> Self {
+        let title = "One caller may not take more";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "capacity", title).detail(full.to_string())
+    }
 }
 
 impl From<Denied> for Problem {

@@ -4,6 +4,7 @@
 //! told, the keeper is woken) comes back as a value.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use spillway::{
     Answer, Call, Ended, Engine, Grant, Instant, NotRenewed, Permit, Refusal, Settled, Signal,
@@ -12,9 +13,11 @@ use spillway::{
 use tokio::sync::oneshot;
 
 use super::journal::{Journal, Unwritable};
+use super::openings::Openings;
 use super::outside::Holders;
 use super::shards::ShardIndex;
 use super::tally::{Cause, Tally};
+use crate::access::{Account, Full};
 use crate::clock::Clock;
 
 /// What a waiting caller is told.
@@ -24,6 +27,8 @@ pub(super) type Outcome = Result<Grant, Stop>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Refused(Refusal),
+    /// Its caller has as many users as it may.
+    Full(Full),
     Storage,
     Closing,
 }
@@ -46,8 +51,9 @@ struct Waiting {
 /// What a call that asks is told.
 pub(super) enum Asked {
     Now(Outcome),
-    /// A new user, and the shards count as many as they may; some may be idle.
-    Crowded(Refusal),
+    /// A new user, and the shards count as many as they may, of all or of its caller; some may
+    /// be idle.
+    Crowded(Stop),
     Later(Ticket, oneshot::Receiver<Outcome>),
 }
 
@@ -61,6 +67,7 @@ pub(super) struct Core {
     /// How many users of it the other shards know of.
     pub(super) users_counted: usize,
     waiting: HashMap<Ticket, Waiting>,
+    openings: Openings,
     closing: bool,
 }
 
@@ -80,21 +87,39 @@ impl Core {
             outside,
             users_counted: 0,
             waiting: HashMap::new(),
+            openings: Openings::default(),
             closing: false,
         }
     }
 
-    pub(super) fn ask(&mut self, clock: &Clock, call: &Call, hold_ms: u64) -> Asked {
+    /// `account` is whose user it counts among, should it be a new one.
+    pub(super) fn ask(
+        &mut self,
+        clock: &Clock,
+        call: &Call,
+        account: Option<&Arc<Account>>,
+        hold_ms: u64,
+    ) -> Asked {
         if self.closing {
             return Asked::Now(Err(Stop::Closing));
         }
         if self.journal.is_broken() {
             return Asked::Now(Err(self.refused(clock, call, Stop::Storage)));
         }
+        let full = account.and_then(|account| account.may_open_user().err());
+        if let Some(full) = full.filter(|_| !self.engine.knows_user(call)) {
+            return Asked::Crowded(Stop::Full(full));
+        }
         let now = clock.now();
-        match self.engine.ask(now, call, now.plus_ms(hold_ms)) {
+        self.engine.open_for(account.map(Openings::opener));
+        let answer = self.engine.ask(now, call, now.plus_ms(hold_ms));
+        self.engine.open_for(None);
+        self.openings.count(&mut self.engine, account);
+        match answer {
             Answer::Granted(grant) => Asked::Now(self.let_go(clock, call, grant, None)),
-            Answer::Refused(refusal @ Refusal::Capacity { .. }) => Asked::Crowded(refusal),
+            Answer::Refused(refusal @ Refusal::Capacity { .. }) => {
+                Asked::Crowded(Stop::Refused(refusal))
+            }
             Answer::Refused(refusal) => {
                 Asked::Now(Err(self.refused(clock, call, Stop::Refused(refusal))))
             }
@@ -117,6 +142,7 @@ impl Core {
     pub(super) fn refused(&mut self, clock: &Clock, call: &Call, why: Stop) -> Stop {
         let cause = match &why {
             Stop::Refused(refusal) => Cause::from(refusal),
+            Stop::Full(_) => Cause::Capacity,
             Stop::Storage | Stop::Closing => Cause::Storage,
         };
         self.tallies[call.workload].refused(call.lane, cause, unix_s(clock));
@@ -170,6 +196,7 @@ impl Core {
     /// Lets go what fits now, and says whom to tell.
     pub(super) fn settle(&mut self, clock: &Clock) -> Vec<Delivery> {
         self.engine.settle(clock.now());
+        self.openings.count(&mut self.engine, None);
         self.write_breakers();
         let settled = self.engine.take_settled();
         settled

@@ -10,7 +10,7 @@ use super::outside::{Handed, Owner};
 use super::permit_id::PermitId;
 use super::shards::ShardIndex;
 use super::{Ask, Limiter, Refused};
-use crate::clock::Clock;
+use crate::{access::Full, clock::Clock};
 
 /// A permit that has been handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,9 @@ pub enum NotHandedOut {
     /// As many permits as may be are out.
     #[error("as many permits as may be out at once are out")]
     TooMany,
+    /// As many of this owner's are out as may be.
+    #[error(transparent)]
+    Full(Full),
 }
 
 /// The one who asks holds no permit of this name.
@@ -74,9 +77,7 @@ impl Limiter {
         hold: Duration,
     ) -> Result<HandedOut, NotHandedOut> {
         let inner = &self.inner;
-        if inner.outside.lock().is_full(inner.clock.now()) {
-            return Err(NotHandedOut::TooMany);
-        }
+        inner.outside.lock().room_for(inner.clock.now(), &owner)?;
         let permit = self.acquire(ask, hold).await?;
         let shard = permit.shard();
         inner.with(shard, |core, clock| {
@@ -189,9 +190,10 @@ impl Core {
         owner: Owner,
     ) -> Result<HandedOut, NotHandedOut> {
         let now = clock.now();
-        if self.outside.lock().is_full(now) {
+        let room = self.outside.lock().room_for(now, &owner);
+        if let Err(not) = room {
             self.refund(now, number);
-            return Err(NotHandedOut::TooMany);
+            return Err(not);
         }
         let Some(lease) = self.engine.lease(number) else {
             // The process stood still for longer than the lease lasts.

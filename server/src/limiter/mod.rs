@@ -13,6 +13,7 @@ mod hand_out;
 mod journal;
 mod keeper;
 mod open;
+mod openings;
 mod operate;
 mod outside;
 mod pauses;
@@ -51,7 +52,11 @@ pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
 
 use self::core::{Asked, Core, Delivery, Outcome, Stop};
-use crate::{clock::Clock, config};
+use crate::{
+    access::{Account, Full},
+    clock::Clock,
+    config,
+};
 use files::Files;
 use outside::Holders;
 use permit::Unclaimed;
@@ -75,6 +80,8 @@ pub struct Ask {
     pub lane: Lane,
     /// What it costs in rate layers, at least 1.
     pub weight: u32,
+    /// Whose users it counts among; `None`: nobody's.
+    pub account: Option<Arc<Account>>,
 }
 
 impl Ask {
@@ -102,6 +109,9 @@ pub enum Refused {
     /// A new user, and as many as may be charged are.
     #[error("as many users as may be counted are counted already")]
     Capacity,
+    /// A new user, and its caller has as many as it may.
+    #[error(transparent)]
+    Full(Full),
     /// The counters cannot be written down.
     #[error("the journal of the counters cannot be written")]
     Storage,
@@ -131,6 +141,7 @@ pub(crate) struct Inner {
     name: String,
     app: String,
     hold_max: Duration,
+    per_token: config::PerToken,
     /// Everything that has limits; the last may be the upstream's own.
     workloads: Vec<config::Workload>,
     /// Where the upstream's own is.
@@ -165,6 +176,12 @@ impl Limiter {
     #[must_use]
     pub fn wall(&self, ms: u64) -> Duration {
         self.inner.clock.wall(ms)
+    }
+
+    /// How much of what all share one caller may take.
+    #[must_use]
+    pub fn per_token(&self) -> config::PerToken {
+        self.inner.per_token
     }
 
     /// How long a call may be held, wall time.
@@ -202,11 +219,12 @@ impl Limiter {
         let call = ask.call();
         let hold_ms = self.inner.clock.engine_ms(hold);
         let shard = self.inner.shards.of(&call.app);
-        let outcome = match self.inner.ask(shard, &call, hold_ms) {
+        let outcome = match self.inner.ask(shard, &ask, &call, hold_ms) {
             Asked::Now(outcome) => self.inner.claim(shard, outcome),
-            Asked::Crowded(refusal) => Err(self.inner.with(shard, |core, clock| {
-                core.refused(clock, &call, Stop::Refused(refusal))
-            })),
+            Asked::Crowded(stop) => {
+                let refused = |core: &mut Core, clock: &Clock| core.refused(clock, &call, stop);
+                Err(self.inner.with(shard, refused))
+            }
             Asked::Later(ticket, outcome) => {
                 Waiting {
                     inner: &self.inner,
@@ -254,15 +272,16 @@ impl Inner {
         result
     }
 
-    /// Asks for a call. Where only the bound on users is in its way, those of other shards
-    /// that are idle go first.
-    fn ask(self: &Arc<Self>, shard: ShardIndex, call: &Call, hold_ms: u64) -> Asked {
-        let ask = |core: &mut Core, clock: &Clock| core.ask(clock, call, hold_ms);
+    /// Asks for a call. Where only the bound on users is in its way, all or its caller's, those
+    /// of all shards that are idle go first.
+    fn ask(self: &Arc<Self>, shard: ShardIndex, ask: &Ask, call: &Call, hold_ms: u64) -> Asked {
+        let account = ask.account.as_ref();
+        let ask = |core: &mut Core, clock: &Clock| core.ask(clock, call, account, hold_ms);
         let asked = self.with(shard, ask);
         if !matches!(asked, Asked::Crowded(_)) {
             return asked;
         }
-        for other in self.shards.indices().filter(|other| *other != shard) {
+        for other in self.shards.indices() {
             self.with(other, |core, clock| core.engine.drop_idle(clock.now()));
         }
         self.with(shard, ask)
@@ -333,6 +352,7 @@ impl Inner {
         match stop {
             Stop::Storage => Refused::Storage,
             Stop::Closing => Refused::Closing,
+            Stop::Full(full) => Refused::Full(full),
             Stop::Refused(refusal @ Refusal::Impossible { .. }) => Refused::Impossible(refusal),
             Stop::Refused(Refusal::Capacity { .. }) => Refused::Capacity,
             Stop::Refused(Refusal::Busy(busy)) => Refused::Busy(Busy {

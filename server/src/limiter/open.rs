@@ -319,7 +319,10 @@ fn start(
         source,
     };
     let mut engines = engines(&read, shards, config, clock);
-    let mut outside = Outside::new(|wall| clock.engine_ms(wall));
+    let mut outside = Outside::new(
+        |wall| clock.engine_ms(wall),
+        config.server.per_token.permits,
+    );
     if let Some(found) = read.found {
         outside = found.replay(&mut engines, outside);
     }
@@ -338,6 +341,7 @@ fn start(
         outside,
         app: upstream.app.clone(),
         hold_max: upstream.hold_max,
+        per_token: config.server.per_token,
         name: upstream.name.clone(),
         workloads: upstream.limited().cloned().collect(),
         global: upstream.global_at(),

@@ -7,7 +7,8 @@
 //! The engine knows permits by number; outside they have names that cannot be guessed
 //! ([`PermitId`]) and an owner. A name is remembered until 15 minutes after its lease
 //! expired, so that a completion that is repeated, or late, meets the same answer.
-//! Permits that run are never forgotten: beyond [`RUNNING_MAX`] none is handed out. Of
+//! Permits that run are never forgotten: beyond [`RUNNING_MAX`] none is handed out, and none to
+//! an owner who has its part of them, restarts included. Of
 //! those that are over at most [`PAST_MAX`] are remembered.
 
 use std::{
@@ -20,8 +21,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use spillway::{Instant, Permit};
 
+use super::hand_out::NotHandedOut;
 use super::permit_id::PermitId;
 use super::shards::ShardIndex;
+use crate::access::{Full, Good};
 
 /// The most permits that may be out at once, per upstream.
 pub const RUNNING_MAX: usize = 100_000;
@@ -34,7 +37,7 @@ const PAST_MAX: usize = 100_000;
 const KEPT: Duration = Duration::from_secs(15 * 60);
 
 /// Whose permit it is: the token that took it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner(Cow<'static, str>);
 
 impl Owner {
@@ -87,6 +90,10 @@ impl Holders {
 #[derive(Debug)]
 pub(super) struct Outside {
     kept_ms: u64,
+    /// How many may run of one owner, unless the server is open.
+    of_one_max: u32,
+    /// How many run of each who has some.
+    of_owner: HashMap<Owner, u32>,
     known: HashMap<PermitId, Handed>,
     /// Those that run, by their expiry.
     running: BTreeSet<(Instant, PermitId)>,
@@ -97,10 +104,13 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// None yet; `engine_ms` tells the engine's milliseconds in wall time.
-    pub(super) fn new(engine_ms: impl FnOnce(Duration) -> u64) -> Self {
+    /// None yet; `engine_ms` tells the engine's milliseconds in wall time. Of one owner at most
+    /// `of_one_max` may run.
+    pub(super) fn new(engine_ms: impl FnOnce(Duration) -> u64, of_one_max: u32) -> Self {
         Self {
             kept_ms: engine_ms(KEPT),
+            of_one_max,
+            of_owner: HashMap::new(),
             known: HashMap::new(),
             running: BTreeSet::new(),
             past: BTreeSet::new(),
@@ -108,10 +118,23 @@ impl Outside {
         }
     }
 
-    /// Whether no more may be handed out now.
-    pub(super) fn is_full(&mut self, now: Instant) -> bool {
+    /// Whether one more may be handed out to `owner` now.
+    ///
+    /// # Errors
+    /// As many are out as may be, of all or of its own.
+    pub(super) fn room_for(&mut self, now: Instant, owner: &Owner) -> Result<(), NotHandedOut> {
         self.advance(now);
-        self.running.len() >= RUNNING_MAX
+        if self.running.len() >= RUNNING_MAX {
+            return Err(NotHandedOut::TooMany);
+        }
+        let own = self.of_owner.get(owner).copied().unwrap_or_default();
+        if own < self.of_one_max || *owner == Owner::OPEN {
+            return Ok(());
+        }
+        Err(NotHandedOut::Full(Full {
+            good: Good::Permits,
+            max: self.of_one_max,
+        }))
     }
 
     /// How many run, and how many have expired.
@@ -126,6 +149,7 @@ impl Outside {
             self.keep(&handed);
         } else {
             self.running.insert((handed.expires_at, handed.id));
+            *self.of_owner.entry(handed.owner.clone()).or_default() += 1;
         }
         self.known.insert(handed.id, handed);
     }
@@ -144,6 +168,7 @@ impl Outside {
         handed.ended = true;
         let handed = handed.clone();
         if self.running.remove(&(handed.expires_at, id)) {
+            self.stopped(&handed.owner);
             self.keep(&handed);
         }
     }
@@ -173,6 +198,7 @@ impl Outside {
             self.running.remove(&(at, id));
             self.expired += 1;
             if let Some(handed) = self.known.get(&id).cloned() {
+                self.stopped(&handed.owner);
                 self.keep(&handed);
             }
         }
@@ -180,6 +206,16 @@ impl Outside {
             && at <= now
         {
             self.forget(at, id);
+        }
+    }
+
+    /// One of this owner's runs no more.
+    fn stopped(&mut self, owner: &Owner) {
+        if let Some(own) = self.of_owner.get_mut(owner) {
+            *own -= 1;
+            if *own == 0 {
+                self.of_owner.remove(owner);
+            }
         }
     }
 
@@ -245,7 +281,7 @@ mod tests {
     const MINUTE: u64 = 60_000;
 
     fn outside() -> Outside {
-        Outside::new(|wall| u64::try_from(wall.as_millis()).unwrap())
+        Outside::new(|wall| u64::try_from(wall.as_millis()).unwrap(), 2)
     }
 
     fn handed(number: u64, expires_at: u64) -> Handed {
@@ -304,13 +340,39 @@ mod tests {
         for number in 1..=RUNNING_MAX as u64 {
             outside.insert(handed(number, 2 * MINUTE));
         }
-        assert!(outside.is_full(Instant(1)));
+        assert_eq!(
+            outside.room_for(Instant(1), &Owner::OPEN),
+            Err(NotHandedOut::TooMany)
+        );
         let ids: Vec<_> = outside.known.keys().copied().collect();
         for id in ids {
             outside.end(id);
         }
-        assert!(!outside.is_full(Instant(1)));
+        assert_eq!(outside.room_for(Instant(1), &Owner::OPEN), Ok(()));
         assert!(!knows(&mut outside, 1, first.id));
         assert_eq!(outside.known.len(), PAST_MAX);
+    }
+    #[test]
+    fn one_owner_has_only_its_part_until_some_end_or_expire() {
+        let mut outside = outside();
+        let (one, other) = (Owner::token("one"), Owner::token("other"));
+        let mut of = |number, expires_at| {
+            let handed = Handed {
+                owner: one.clone(),
+                ..handed(number, expires_at)
+            };
+            outside.insert(handed.clone());
+            handed.id
+        };
+        let (first, _expires) = (of(1, 2 * MINUTE), of(2, MINUTE));
+        let full = outside.room_for(Instant(0), &one).unwrap_err();
+        assert!(full.to_string().contains("max_permits_per_token"), "{full}");
+        assert_eq!(outside.room_for(Instant(0), &other), Ok(()));
+        assert_eq!(outside.room_for(Instant(MINUTE), &one), Ok(()), "expired");
+        for _ in 0..2 {
+            outside.end(first);
+        }
+        assert_eq!(outside.room_for(Instant(MINUTE), &one), Ok(()));
+        assert!(outside.of_owner.is_empty());
     }
 }

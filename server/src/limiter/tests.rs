@@ -96,6 +96,7 @@ async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, 
         user: user.into(),
         lane: Lane::Foreground,
         weight: 1,
+        account: None,
     };
     limiters.all()[0].acquire(ask, hold).await
 }

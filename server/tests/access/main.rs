@@ -12,6 +12,7 @@ mod entry;
 mod networks;
 mod pages;
 mod processes;
+mod shares;
 #[path = "../support/mod.rs"]
 mod support;
 mod waits;

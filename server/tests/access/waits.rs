@@ -20,7 +20,7 @@ const HOLD_MS: u64 = 20_000;
 const SOON: Duration = Duration::from_secs(3);
 
 /// One call of a user at a time.
-fn one_at_once(peer: &Peer) -> String {
+pub fn one_at_once(peer: &Peer) -> String {
     format!(
         "[upstreams.graph]\nbase_url = 'http://{}/'\nhold_max_ms = {HOLD_MS}\npresets = ['onenote']\n\
          [[upstreams.graph.workloads]]\nname = 'pages'\npaths = ['/v1.0']\n\
@@ -29,16 +29,16 @@ fn one_at_once(peer: &Peer) -> String {
     )
 }
 
-fn permits() -> Rights {
+pub fn permits() -> Rights {
     rights(Role::Member, &[Scope::Permits])
 }
 
-fn wanted(user: &str, wait_ms: u64) -> Value {
+pub fn wanted(user: &str, wait_ms: u64) -> Value {
     json!({ "upstream": "graph", "workload": "pages", "user": user, "wait_ms": wait_ms })
 }
 
 /// Ann's call through the gateway.
-fn call(token: &str) -> Builder {
+pub fn call(token: &str) -> Builder {
     Request::get("/graph/v1.0/me/items")
         .header("spillway-token", token)
         .header(header::AUTHORIZATION, claiming_as("ann", "first"))
@@ -54,7 +54,7 @@ where
     work
 }
 
-async fn until_waiting(app: &TestApp, wanted: u64) {
+pub async fn until_waiting(app: &TestApp, wanted: u64) {
     while workload(app, "pages").await["lanes"]["foreground"]["waiting"] != wanted {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -70,7 +70,7 @@ async fn ends_with(app: &TestApp, token: &str, waits: JoinHandle<Reply>) -> Repl
 }
 
 /// A connection of its own for each, so that they run side by side.
-fn take(app: &TestApp, token: &str, wanted: Value) -> impl Future<Output = Reply> + use<> {
+pub fn take(app: &TestApp, token: &str, wanted: Value) -> impl Future<Output = Reply> + use<> {
     let (to, token) = (app.dashboard, token.to_owned());
     async move {
         let request = Request::post("/api/v1/permits")

@@ -94,7 +94,11 @@ impl TestApp {
 
     /// The same with more keys in its `[server]` section.
     pub async fn closed_with(server: &str, upstreams: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::closed_in(tempfile::tempdir().unwrap(), server, upstreams).await
+    }
+
+    /// The same on the files of an earlier one, see [`TestApp::stop`].
+    pub async fn closed_in(dir: tempfile::TempDir, server: &str, upstreams: &str) -> Self {
         let text = with_server(&config_text(dir.path(), upstreams), server);
         Self::run_as(dir, &text, Options::default()).await
     }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::access::{Rights, tokens::tests::token};
+use crate::access::{
+    Rights,
+    tokens::{self, tests::token},
+};
 
 fn bound(upstreams: &[&str], apps: &[&str]) -> Caller {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -15,12 +18,14 @@ fn bound(upstreams: &[&str], apps: &[&str]) -> Caller {
 }
 
 fn network(app: Option<&str>) -> Caller {
-    Caller::Network(Arc::new(ClientNetwork {
+    let of = Arc::new(ClientNetwork {
         name: "10.0.0.0/8".to_owned(),
         cidr: "10.0.0.0/8".parse().unwrap(),
         app: app.map(str::to_owned),
         lane: None,
-    }))
+    });
+    let account = Account::new(tokens::tests::BOUNDS);
+    Caller::Network(Arc::new(Network { of, account }))
 }
 
 #[test]

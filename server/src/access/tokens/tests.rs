@@ -3,6 +3,14 @@ use crate::access::{Role, Scope, TokenSecret};
 
 const NOW_MS: i64 = 1_000_000;
 
+/// One of each.
+pub(crate) const BOUNDS: PerToken = PerToken {
+    waiters: 1,
+    permits: 1,
+    streams: 1,
+    users: 1,
+};
+
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap()
 }
@@ -13,13 +21,13 @@ pub(crate) fn token(rights: Rights) -> Arc<Token> {
         rights: serde_json::to_string(&rights).unwrap(),
         ..stored(&TokenSecret::random(), "t", None)
     };
-    Arc::new(Token::read(stored).unwrap().1)
+    Arc::new(Token::read(stored, BOUNDS).unwrap().1)
 }
 
 /// A valid token that may do little.
 pub(crate) fn plain_token() -> Arc<Token> {
     let stored = stored(&TokenSecret::random(), "t", None);
-    Arc::new(Token::read(stored).unwrap().1)
+    Arc::new(Token::read(stored, BOUNDS).unwrap().1)
 }
 
 fn stored(secret: &TokenSecret, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
@@ -54,7 +62,7 @@ impl Fixture {
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/spillway.db", dir.path().display());
         let store = Store::open(&url).await.unwrap();
-        let tokens = Tokens::load(store.clone()).await.unwrap();
+        let tokens = Tokens::load(store.clone(), BOUNDS).await.unwrap();
         Self {
             store,
             tokens,

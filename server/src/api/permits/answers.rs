@@ -123,7 +123,9 @@ pub(super) fn not_handed_out(not: &NotHandedOut) -> Problem {
             (StatusCode::UNPROCESSABLE_ENTITY, "impossible")
         }
         NotHandedOut::Refused(Refused::Busy(_)) => (StatusCode::TOO_MANY_REQUESTS, "throttled"),
-        NotHandedOut::TooMany | NotHandedOut::Refused(Refused::Capacity) => {
+        NotHandedOut::TooMany
+        | NotHandedOut::Full(_)
+        | NotHandedOut::Refused(Refused::Capacity | Refused::Full(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "capacity")
         }
         NotHandedOut::Refused(Refused::Storage) => (StatusCode::SERVICE_UNAVAILABLE, "storage"),

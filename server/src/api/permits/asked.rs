@@ -113,6 +113,7 @@ impl Wanted {
             user: key("user", self.user)?,
             lane: self.lane.unwrap_or_else(|| caller.lane()),
             weight: weight(self.weight)?,
+            account: caller.account().cloned(),
         };
         Ok((limiter, ask, hold))
     }

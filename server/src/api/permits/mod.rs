@@ -145,11 +145,11 @@ async fn take(
     let key = repeated::key(&headers)?;
     let (many, items) = (wants.many, wants.items.len());
     let owner = owner(&caller);
-    let work = take::all(api.clone(), caller, owner.clone(), wants);
+    let work = take::all(api.clone(), caller.clone(), owner.clone(), wants);
     let (outcomes, again) = match key {
         Some(key) => {
             let request = repeated::Request::new(&owner, key, &text, items);
-            api.repeated.once(&request, work).await?
+            api.repeated.once(&caller, &request, work).await?
         }
         None => (work.await, false),
     };

@@ -21,7 +21,11 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::take::Outcome;
-use crate::{http::Problem, limiter::Owner};
+use crate::{
+    access::{Caller, Stopped},
+    http::Problem,
+    limiter::Owner,
+};
 
 /// How long a request is remembered that was granted something: as long as a permit can be
 /// renewed.
@@ -112,12 +116,14 @@ impl Request {
 }
 
 impl Repeated {
-    /// Does `work`, unless the request is known: then what came of it. True: it was known.
+    /// Does `work`, unless the request is known: then what came of it, or comes while `caller`
+    /// may wait. True: it was known.
     ///
     /// # Errors
-    /// The key is another request's, or as many are remembered as may be.
+    /// The key is another request's, or as many are remembered, or wait for `caller`, as may.
     pub(super) async fn once(
         &self,
+        caller: &Caller,
         request: &Request,
         work: impl Future<Output = Outcomes> + Send + 'static,
     ) -> Result<(Outcomes, bool), Problem> {
@@ -132,7 +138,11 @@ impl Repeated {
         // The lock is released: the last one who waits may be dropped here.
         match found {
             Ok(found) if !found.same => Err(reused()),
-            Ok(found) => Ok((found.outcomes().await, true)),
+            Ok(found) => match caller.wait(found.outcomes()).await {
+                Ok(outcomes) => Ok((outcomes, true)),
+                Err(Stopped::Ended(not)) => Ok(([Outcome::Ended(not)].into(), true)),
+                Err(Stopped::Full(full)) => Err(full.into()),
+            },
             Err(begun) => Ok((begun.await, false)),
         }
     }

@@ -8,7 +8,7 @@ use super::super::Api;
 use super::answers;
 use super::asked::{Wanted, Wants};
 use crate::{
-    access::{Caller, NotValid},
+    access::{Caller, NotValid, Stopped},
     http::Problem,
     limiter::{Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
 };
@@ -52,8 +52,11 @@ pub(super) async fn all(api: Api, caller: Caller, owner: Owner, wants: Wants) ->
         .items
         .into_iter()
         .map(|wanted| one(&api, &caller, &owner, wanted, wait_max));
-    match caller.wait(join_all(asks)).await {
-        Ok(decided) => decided.into_iter().map(Unclaimed::claim).collect(),
+    let decided = join_all(asks).await;
+    // Those that need not wait were decided while others waited.
+    let ended = decided.iter().find_map(Unclaimed::ended);
+    match ended.map_or_else(|| caller.still_valid(), Err) {
+        Ok(()) => decided.into_iter().map(Unclaimed::claim).collect(),
         Err(not) => [Outcome::Ended(not)].into(),
     }
 }
@@ -65,24 +68,34 @@ async fn one(
     wanted: Result<Wanted, Problem>,
     wait_max: Duration,
 ) -> Unclaimed {
-    let outcome = match wanted.and_then(|wanted| wanted.check(api.limiters.all(), caller)) {
-        Err(problem) => Outcome::Not(problem),
-        Ok((limiter, ask, hold)) => {
-            let hold = hold.min(wait_max);
-            match limiter.hand_out(owner.clone(), ask.clone(), hold).await {
-                Ok(handed_out) => Outcome::Taken {
-                    limiter: limiter.clone(),
-                    handed_out,
-                },
-                Err(NotHandedOut::Refused(Refused::Busy(busy))) => Outcome::Busy {
-                    busy,
-                    left: limiter.left(&ask),
-                },
-                Err(not) => Outcome::Not(answers::not_handed_out(&not)),
-            }
-        }
-    };
-    Unclaimed::new(outcome, owner)
+    let (limiter, ask, hold) =
+        match wanted.and_then(|wanted| wanted.check(api.limiters.all(), caller)) {
+            Ok(checked) => checked,
+            Err(problem) => return Unclaimed::new(Outcome::Not(problem), owner),
+        };
+    let hold = hold.min(wait_max);
+    // What is dropped undelivered is given back.
+    let taken = caller.wait(async {
+        let outcome = match limiter.hand_out(owner.clone(), ask.clone(), hold).await {
+            Ok(handed_out) => Outcome::Taken {
+                limiter: limiter.clone(),
+                handed_out,
+            },
+            Err(NotHandedOut::Refused(Refused::Busy(busy))) => Outcome::Busy {
+                busy,
+                left: limiter.left(&ask),
+            },
+            Err(not) => Outcome::Not(answers::not_handed_out(&not)),
+        };
+        Unclaimed::new(outcome, owner)
+    });
+    taken.await.unwrap_or_else(|stopped| {
+        let outcome = match stopped {
+            Stopped::Ended(not) => Outcome::Ended(not),
+            Stopped::Full(full) => Outcome::Not(full.into()),
+        };
+        Unclaimed::new(outcome, owner)
+    })
 }
 
 /// What is decided, while others of the same list are not: its caller may leave meanwhile,
@@ -105,6 +118,13 @@ impl Unclaimed {
         Self {
             outcome: Some(outcome),
             permit,
+        }
+    }
+
+    fn ended(&self) -> Option<NotValid> {
+        match self.outcome {
+            Some(Outcome::Ended(not)) => Some(not),
+            _ => None,
         }
     }
 

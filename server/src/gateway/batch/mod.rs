@@ -131,7 +131,7 @@ impl Arriving<'_> {
             Some(ask) => {
                 let turn = self.upstream.turn(&parts.headers, ask, until);
                 let turn = self.caller.wait(turn).await;
-                turn.map_err(|not| Refusal::by_token(not, self.upstream.dialect()))??
+                turn.map_err(|stopped| Refusal::by_caller(stopped, self.upstream.dialect()))??
             }
             None => None,
         };
@@ -201,6 +201,7 @@ impl Arriving<'_> {
             lane: self.asked.lane.unwrap_or_else(|| self.caller.lane()),
             // Said of the batch, it is the least that each part weighs.
             weight: self.asked.weight.map_or(weight, |asked| asked.max(weight)),
+            account: self.caller.account().cloned(),
         }))
     }
 

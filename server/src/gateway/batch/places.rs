@@ -41,7 +41,7 @@ impl<'a> Job<'a> {
             });
             let granted = granted.await;
             let (slot, probe) =
-                granted.map_err(|not| Refusal::by_token(not, upstream.dialect()))??;
+                granted.map_err(|stopped| Refusal::by_caller(stopped, upstream.dialect()))??;
             upstream.still_good(turn.as_ref(), workload)?;
             Ok(Place {
                 slot: slot.with(turn),

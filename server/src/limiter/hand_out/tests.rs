@@ -26,6 +26,7 @@ fn ask() -> Ask {
         user: "ann".into(),
         lane: Lane::Foreground,
         weight: 1,
+        account: None,
     }
 }
 

@@ -20,6 +20,7 @@ async fn ask(limiters: &Limiters, lane: Lane) -> Result<(), BlockedBy> {
         user: "ann".into(),
         lane,
         weight: 1,
+        account: None,
     };
     let asked = limiters.all()[0].acquire(ask, Duration::ZERO).await;
     match asked.map(Permit::complete) {

@@ -1,12 +1,18 @@
 //! Several apps on real files and the runtime's paused clock.
 
-use std::{collections::BTreeSet, sync::mpsc, thread, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use spillway::{Lane, PAUSES_MAX, Whose};
 use spillway_app::live;
 use tokio::time::advance;
 
 use super::*;
+use crate::access::Account;
 use crate::limiter::{
     Ask, HandedOut, Limiters, NotDone, Owner, Permit, Recovery, Refused,
     tests::{Place, kill},
@@ -32,6 +38,7 @@ fn call(app: &str, user: &str, lane: Lane) -> Ask {
         user: user.into(),
         lane,
         weight: 1,
+        account: None,
     }
 }
 
@@ -247,4 +254,45 @@ async fn all_shards_share_the_bound_on_pauses() {
         assert!(matches!(refused, Err(NotDone::TooMany(_))));
     }
     limiter.pause(user(0), HOUR).unwrap();
+}
+
+/// A million of one caller's users push out nobody's, and leave room for others'.
+#[tokio::test]
+async fn a_caller_s_users_are_bounded_over_all_shards_and_push_out_nobody() {
+    const OF_ONE: usize = 40;
+    let place = Place::with(&format!("max_users = 100\nmax_users_per_token = {OF_ONE}")).await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    let limiter = &limiters.all()[0];
+    let (greedy, other) = (account(OF_ONE), account(OF_ONE));
+    let of = |account: &Arc<Account>, app: usize, user: &str| Ask {
+        account: Some(Arc::clone(account)),
+        ..call(&format!("app {app}"), user, Lane::Foreground)
+    };
+    let known = limiter.acquire(of(&other, 1, "victim"), NO_HOLD).await;
+    let known = known.unwrap();
+    let mut granted = Vec::new();
+    for n in 0..1_000_000 {
+        let ask = of(&greedy, n % 20, &format!("user {n}"));
+        match limiter.acquire(ask, NO_HOLD).await {
+            Ok(permit) => granted.push(permit),
+            Err(refused) => assert!(matches!(refused, Refused::Full(_)), "{refused:?}"),
+        }
+    }
+    assert_eq!(granted.len(), OF_ONE);
+    assert_eq!(limiter.inner.shards.users(), OF_ONE + 1);
+    let others = limiter.acquire(of(&other, 2, "new"), NO_HOLD).await;
+    others.unwrap().refund();
+    known.complete();
+    granted.into_iter().for_each(Permit::refund);
+    let again = limiter.acquire(of(&greedy, 3, "again"), NO_HOLD).await;
+    again.unwrap().refund();
+}
+
+fn account(users: usize) -> Arc<Account> {
+    Account::new(crate::config::PerToken {
+        waiters: 1,
+        permits: 1,
+        streams: 1,
+        users: u32::try_from(users).unwrap(),
+    })
 }

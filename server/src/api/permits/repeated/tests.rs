@@ -27,8 +27,8 @@ async fn who_comes_again_waits_for_the_first() {
     let (decide, decided) = oneshot::channel();
     let work = async move { decided.await.unwrap() };
     let request = request("k", "body");
-    let first = repeated.once(&request, work);
-    let again = repeated.once(&request, undone());
+    let first = repeated.once(&Caller::Anyone, &request, work);
+    let again = repeated.once(&Caller::Anyone, &request, undone());
     let deciding = async {
         tokio::task::yield_now().await;
         decide.send(refused()).unwrap();
@@ -37,7 +37,10 @@ async fn who_comes_again_waits_for_the_first() {
     assert!(!first.unwrap().1);
     assert!(again.unwrap().1);
     // Nothing was granted: the same key may try again.
-    let (_, known) = repeated.once(&request, async { refused() }).await.unwrap();
+    let (_, known) = repeated
+        .once(&Caller::Anyone, &request, async { refused() })
+        .await
+        .unwrap();
     assert!(!known);
     assert_eq!(size(&repeated), (0, 0, 0));
 }
@@ -48,9 +51,9 @@ async fn the_first_may_leave_and_the_second_goes_on() {
     let (decide, decided) = oneshot::channel();
     let work = async move { decided.await.unwrap() };
     let request = request("k", "body");
-    let mut first = Box::pin(repeated.once(&request, work));
+    let mut first = Box::pin(repeated.once(&Caller::Anyone, &request, work));
     assert!((&mut first).now_or_never().is_none());
-    let mut second = Box::pin(repeated.once(&request, undone()));
+    let mut second = Box::pin(repeated.once(&Caller::Anyone, &request, undone()));
     assert!((&mut second).now_or_never().is_none());
     drop(first);
     decide.send(refused()).unwrap();
@@ -61,7 +64,7 @@ async fn the_first_may_leave_and_the_second_goes_on() {
 async fn nobody_left_means_nothing_left() {
     let repeated = Repeated::default();
     let request = request("k", "body");
-    let mut first = Box::pin(repeated.once(&request, std::future::pending()));
+    let mut first = Box::pin(repeated.once(&Caller::Anyone, &request, std::future::pending()));
     assert!((&mut first).now_or_never().is_none());
     assert_eq!(size(&repeated), (1, 1, 0));
     drop(first);
@@ -72,15 +75,17 @@ async fn nobody_left_means_nothing_left() {
 async fn a_key_is_one_body_of_one_owner() {
     let repeated = Repeated::default();
     let request_a = request("k", "a");
-    let mut first = Box::pin(repeated.once(&request_a, std::future::pending()));
+    let mut first = Box::pin(repeated.once(&Caller::Anyone, &request_a, std::future::pending()));
     assert!((&mut first).now_or_never().is_none());
-    let other = repeated.once(&request("k", "b"), undone()).await;
+    let other = repeated
+        .once(&Caller::Anyone, &request("k", "b"), undone())
+        .await;
     assert_eq!(
         other.unwrap_err().to_json()["code"],
         "idempotency_key_reused"
     );
     let (_, known) = repeated
-        .once(&request("l", "b"), async { refused() })
+        .once(&Caller::Anyone, &request("l", "b"), async { refused() })
         .await
         .unwrap();
     assert!(!known);
@@ -98,13 +103,15 @@ async fn what_is_remembered_has_a_bound() {
         calls: CALLS_MAX,
         ..request("k", "")
     };
-    let mut first = Box::pin(repeated.once(&many, std::future::pending()));
+    let mut first = Box::pin(repeated.once(&Caller::Anyone, &many, std::future::pending()));
     assert!((&mut first).now_or_never().is_none());
-    let beyond = repeated.once(&request("l", ""), undone()).await;
+    let beyond = repeated
+        .once(&Caller::Anyone, &request("l", ""), undone())
+        .await;
     assert_eq!(beyond.unwrap_err().to_json()["code"], "capacity");
     drop(first);
     let (_, known) = repeated
-        .once(&request("l", ""), async { refused() })
+        .once(&Caller::Anyone, &request("l", ""), async { refused() })
         .await
         .unwrap();
     assert!(!known);
