@@ -14,6 +14,8 @@
 //! Bearers are known by a keyed hash. Both memories are bounded and forget by time alone: where
 //! one is full, bearers that come new stay unaccepted, which is slower and never wrong.
 
+mod remembered;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -28,6 +30,7 @@ use tokio::{
 };
 
 use crate::limiter::Permit;
+use remembered::Remembered;
 
 /// For how long a bearer that was answered 401 is refused, in milliseconds of the limits' clock.
 pub(super) const REFUSED_MS: u64 = 60_000;
@@ -38,9 +41,6 @@ const ACCEPTED_FOR: Duration = Duration::from_secs(3_600);
 
 /// The most bearers that are remembered of either kind.
 const REMEMBERED_MAX: usize = 100_000;
-
-/// How often a full memory looks for what it may forget.
-const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// Who a bearer claims to be: app, tenant, user.
 pub(super) type Claimed = (String, String, String);
@@ -57,15 +57,6 @@ struct Known {
     lines: HashMap<Claimed, Arc<Semaphore>>,
     /// Whether the process ends: then nobody stands in line.
     closed: bool,
-}
-
-/// Bearers until when they are remembered.
-#[derive(Debug)]
-struct Remembered {
-    until: HashMap<String, Instant>,
-    lasts: Duration,
-    max: usize,
-    swept: Option<Instant>,
 }
 
 /// What is known of a bearer.
@@ -112,15 +103,9 @@ impl Bearers {
     }
 
     fn bounded(refused_for: Duration, max: usize) -> Self {
-        let remembered = |lasts| Remembered {
-            until: HashMap::new(),
-            lasts,
-            max,
-            swept: None,
-        };
         Self(Arc::new(Mutex::new(Known {
-            accepted: remembered(ACCEPTED_FOR),
-            refused: remembered(refused_for),
+            accepted: Remembered::new(ACCEPTED_FOR, max),
+            refused: Remembered::new(refused_for, max),
             lines: HashMap::new(),
             closed: false,
         })))
@@ -209,7 +194,7 @@ impl Turn {
         let mut known = self.bearers.lock();
         let found_out = match status {
             StatusCode::UNAUTHORIZED => {
-                known.accepted.until.remove(&self.key);
+                known.accepted.forget(&self.key);
                 known.refused.remember(&self.key, now)
             }
             // Said before anybody has looked at the bearer.
@@ -287,32 +272,6 @@ impl Known {
         let empty = |line: &Arc<Semaphore>| Arc::strong_count(line) == 1;
         if self.lines.get(claimed).is_some_and(empty) {
             self.lines.remove(claimed);
-        }
-    }
-}
-
-impl Remembered {
-    fn has(&self, key: &str, now: Instant) -> bool {
-        self.until.get(key).is_some_and(|until| *until > now)
-    }
-
-    /// Whether there was room for it.
-    fn remember(&mut self, key: &str, now: Instant) -> bool {
-        if self.until.len() >= self.max && !self.until.contains_key(key) {
-            self.sweep(now);
-            if self.until.len() >= self.max {
-                return false;
-            }
-        }
-        self.until.insert(key.to_owned(), now + self.lasts);
-        true
-    }
-
-    fn sweep(&mut self, now: Instant) {
-        let due = self.swept.is_none_or(|swept| now >= swept + SWEEP_EVERY);
-        if due {
-            self.swept = Some(now);
-            self.until.retain(|_, until| *until > now);
         }
     }
 }

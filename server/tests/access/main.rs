@@ -10,6 +10,7 @@ mod api;
 mod bearers;
 mod entry;
 mod networks;
+mod onward;
 mod pages;
 mod processes;
 mod shares;

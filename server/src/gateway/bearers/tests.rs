@@ -129,7 +129,7 @@ async fn a_full_memory_forgets_nobody_before_its_time() {
         bearers.lock().standing("c", Instant::now()),
         Standing::Accepted
     );
-    assert_eq!(bearers.lock().accepted.until.len(), 1);
+    assert_eq!(bearers.lock().accepted.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
