@@ -24,6 +24,7 @@ mod instant;
 pub mod live;
 mod overview;
 mod pages;
+mod pauses;
 #[cfg(feature = "ssr")]
 mod shell;
 mod status;

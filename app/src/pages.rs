@@ -50,6 +50,16 @@ pub fn user_query(user: &BudgetKey) -> String {
     query
 }
 
+/// Where the API ends pauses of an upstream's background calls.
+#[cfg_attr(
+    not(feature = "hydrate"),
+    allow(dead_code, reason = "only a browser asks for it")
+)]
+#[must_use]
+pub fn resume_path(upstream: &str) -> String {
+    ["/api/v1/lanes/", &escaped(upstream), "/background/resume"].concat()
+}
+
 fn escaped(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }

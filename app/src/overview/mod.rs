@@ -29,7 +29,8 @@ pub use icon::{Icon, Sign};
 
 use crate::announcer::Announcer;
 use crate::feed::Feed;
-use crate::live::{Breaker, Budget, Workload};
+use crate::live::{Breaker, Budget, Pause, Workload};
+use crate::pauses::Pauses;
 use crate::status::Header;
 use lead::{LeadSection, lead};
 use wording::{Zone, workload_title};
@@ -59,6 +60,15 @@ pub fn Overview() -> impl IntoView {
                 .with_value(|url| lead(&it.state, url, now_ms))
         })
     });
+    let pauses = Memo::new(move |_| {
+        feed.shown.with(|it| {
+            let all = it.state.upstreams.iter().flat_map(|upstream| {
+                let of = |pause: &Pause| (upstream.name.clone(), pause.clone());
+                upstream.pauses.iter().map(of)
+            });
+            all.collect()
+        })
+    });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     // They come and go with the configuration: no list with keys is needed to follow them.
     let cards = move || {
@@ -70,6 +80,7 @@ pub fn Overview() -> impl IntoView {
         <Announcer headline=headline/>
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>
+            <Pauses pauses=pauses/>
             {cards}
         </div>
     }

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::fixture::{overview, state};
 use super::*;
-use crate::live::{State, UserState};
+use crate::live::{Pause, PauseScope, State, UserState};
 use crate::{Asked, Backend, SharedBackend};
 
 struct Fixed(State);
@@ -65,6 +65,36 @@ fn users_closest_to_a_limit_are_listed_with_state_and_wait() {
     for text in text {
         assert!(html.contains(text), "{text} in {html}");
     }
+}
+
+#[test]
+fn pauses_are_there_with_whose_they_are_and_their_ends() {
+    let mut state = overview();
+    let until = "2026-11-30T15:03:27.250Z".to_owned();
+    let user = Pause {
+        scope: PauseScope::User,
+        app: "note-bridge".to_owned(),
+        user: "<script>\u{202e}".to_owned(),
+        until: until.clone(),
+        ..Pause::default()
+    };
+    let all = Pause {
+        until,
+        ..Pause::default()
+    };
+    state.upstreams[0].pauses = vec![all, user];
+    let html = rendered(state);
+    for text in [
+        "Background calls paused",
+        "All of graph",
+        "<time datetime=\"2026-11-30T15:03:27.250Z\">15:03:27 UTC</time>",
+        "another <!>60 min",
+        "User \u{2068}&lt;script&gt;\\u{202e}",
+    ] {
+        assert!(html.contains(text), "{text} in {html}");
+    }
+    assert!(!html.contains("<script>\u{202e}"));
+    assert!(!rendered(overview()).contains("Background calls paused"));
 }
 
 #[test]

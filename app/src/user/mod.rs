@@ -11,9 +11,11 @@ use leptos::prelude::*;
 use crate::announcer::Announcer;
 use crate::erase::Erase;
 use crate::feed::Feed;
+use crate::live::Pause;
 use crate::overview::lead::{LeadSection, one};
 use crate::overview::name;
 use crate::pages::OVERVIEW_PATH;
+use crate::pauses::Pauses;
 use crate::status::Header;
 use breakers::Breakers;
 use leases::Leases;
@@ -28,6 +30,12 @@ pub fn User() -> impl IntoView {
     let said = Memo::new(move |_| {
         let now_ms = feed.clock_ms.get();
         user.with(|user| feed.gateway_url.with_value(|url| one(user, url, now_ms)))
+    });
+    let pauses = Memo::new(move |_| {
+        user.with(|user| {
+            let of = |pause: &Pause| (user.upstream.clone(), pause.clone());
+            user.pauses.iter().map(of).collect()
+        })
     });
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     // Whose page it is never changes while it is open.
@@ -51,6 +59,7 @@ pub fn User() -> impl IntoView {
         <Announcer headline=headline/>
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>
+            <Pauses pauses=pauses/>
             <Limits user=user/>
             <Breakers user=user/>
             <div class="calls">

@@ -98,6 +98,21 @@ export class Spillway {
     return text === '' ? { id: '' } : JSON.parse(text);
   }
 
+  /** Pauses or resumes background calls, as an operator does. */
+  async steer(act: 'pause' | 'resume', wish: object): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ ...wish, reason: 'a test' });
+    const url = `${this.dashboard}/api/v1/lanes/graph/background/${act}`;
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  }
+
+  /** Whose background calls are paused: the scopes, the widest first. */
+  async paused(): Promise<string[]> {
+    const [graph] = (await this.state()).upstreams;
+    return (graph.pauses ?? []).map((it) => it.scope);
+  }
+
   /** Has the lookalike misbehave at the next calls that match. */
   async inject(order: { user?: string; count?: number; fault: object }): Promise<void> {
     const url = `http://127.0.0.1:${this.ports.simulator}/_sim/faults`;
@@ -154,7 +169,7 @@ export interface Budget {
 
 export interface State {
   as_of: string;
-  upstreams: { name: string; workloads: { name: string; budgets: Budget[] }[] }[];
+  upstreams: { name: string; pauses?: { scope: string }[]; workloads: { name: string; budgets: Budget[] }[] }[];
 }
 
 export interface Stats {

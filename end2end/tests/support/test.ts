@@ -12,6 +12,8 @@ interface Fixtures {
   spillway: Spillway;
   /** Whether the test takes the server away. */
   serverGoes: boolean;
+  /** The end of the address whose refusal the test provokes: the browser reports it by itself. */
+  refused: string;
   /** Fails the test for whatever any of its pages complains about. */
   quiet: void;
 }
@@ -19,6 +21,7 @@ interface Fixtures {
 /** A test with a server of its own whose pages may not complain. */
 export const test = base.extend<Fixtures>({
   serverGoes: [false, { option: true }],
+  refused: ['', { option: true }],
 
   spillway: async ({ context }, use) => {
     const spillway = await Spillway.start();
@@ -29,10 +32,13 @@ export const test = base.extend<Fixtures>({
   },
 
   quiet: [
-    async ({ context, serverGoes, javaScriptEnabled }, use) => {
+    async ({ context, serverGoes, refused, javaScriptEnabled }, use) => {
       const complaints: string[] = [];
-      const expected = (message: ConsoleMessage) =>
-        serverGoes && CONNECTION_LOST.test(message.text()) && LIVE.test(message.location().url);
+      const expected = (message: ConsoleMessage) => {
+        const [text, { url }] = [message.text(), message.location()];
+        const provoked = refused !== '' && text.startsWith('Failed to load resource') && url.endsWith(refused);
+        return provoked || (serverGoes && CONNECTION_LOST.test(text) && LIVE.test(url));
+      };
       context.on('console', (message) => {
         // Without scripts the browser warns that it loaded what only they would use.
         const bad = message.type() === 'error' || (message.type() === 'warning' && javaScriptEnabled);
