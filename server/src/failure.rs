@@ -37,7 +37,7 @@ pub enum Failure {
     Output(#[source] io::Error),
     /// Logs cannot be set up.
     #[error("cannot set up logs")]
-    Logs(#[from] tracing_subscriber::util::TryInitError),
+    Logs(#[from] crate::telemetry::Error),
 }
 
 impl Failure {

@@ -25,7 +25,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<(), Failure> {
-    telemetry::init(cli.log.format, cli.log_filter())?;
+    let _logs = telemetry::init(cli.log.format, cli.log_filter())?;
     open_files::raise();
     let shutdown = Shutdown::on_signals().map_err(Failure::Signals)?;
     match cli.command {

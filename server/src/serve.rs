@@ -358,9 +358,9 @@ impl House {
         };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
         let dashboard = http::ruled(dashboard, self.access.clone());
-        let dashboard = http::guarded(dashboard, "dashboard", guard.clone());
-        let gateway = gateway::router(self.gateway.clone(), &listeners.ready.gateway);
-        let gateway = http::guarded(gateway, "gateway", guard);
+        let dashboard = http::guarded(dashboard, guard.clone());
+        self.gateway.reached_at(&listeners.ready.gateway);
+        let gateway = http::guarded(self.gateway.clone(), guard);
         if let Some(tls) = listeners.tls {
             tokio::spawn(tls.keep_current(RELOAD_EVERY, self.shutdown.clone()));
         }

@@ -41,7 +41,7 @@ mod upstream;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, extract::State, response::Response};
+use axum::{body::Body, response::Response};
 use http::Request;
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::task::TaskTracker;
@@ -52,7 +52,7 @@ pub use connections::RootsError;
 use crate::{
     access::{Access, TrustedProxies},
     config::{self, Origins, WebAddress},
-    http::Shutdown,
+    http::{Answer, Arrived, Entry, Shutdown},
     limiter::Limiter,
     metrics::Traffic,
     traces::Traces,
@@ -124,6 +124,13 @@ impl GatewayState {
         })))
     }
 
+    /// Clients reach it at `address`, which links are to say.
+    pub fn reached_at(&self, address: &WebAddress) {
+        for (name, upstream) in &self.0.upstreams {
+            upstream.link(name, address);
+        }
+    }
+
     /// How many calls are upstream now, those whose callers have left included.
     #[must_use]
     pub fn in_flight(&self) -> usize {
@@ -146,27 +153,25 @@ impl GatewayState {
     }
 }
 
-/// The routes of the gateway's listener, which clients reach at `address`: every path is a
-/// call.
-pub fn router(state: GatewayState, address: &WebAddress) -> Router {
-    for (name, upstream) in &state.0.upstreams {
-        upstream.link(name, address);
+impl Answer for GatewayState {
+    /// Every path is a call.
+    async fn answer(&self, request: Request<Body>, arrived: Arrived) -> Response {
+        let gateway = &self.0;
+        let mut response = match browser::asker(&request, &gateway.origins) {
+            Ok(Asker::Program) => relay::call(gateway, request, arrived).await,
+            Ok(Asker::Site(origin)) => {
+                let mut response = relay::call(gateway, request, arrived).await;
+                browser::allow(response.headers_mut(), origin);
+                response
+            }
+            Ok(Asker::Preflight(origin)) => {
+                let response = browser::preflight(request.headers(), origin);
+                Entry::of(arrived).answered(response.status());
+                return response;
+            }
+            Err(error) => relay::refuse(gateway, request, arrived, &error.into()),
+        };
+        browser::vary(response.headers_mut(), &gateway.origins);
+        response
     }
-    Router::new().fallback(call).with_state(state)
-}
-
-async fn call(State(gateway): State<GatewayState>, request: Request<Body>) -> Response {
-    let gateway = &gateway.0;
-    let mut response = match browser::asker(&request, &gateway.origins) {
-        Ok(Asker::Program) => relay::call(gateway, request).await,
-        Ok(Asker::Site(origin)) => {
-            let mut response = relay::call(gateway, request).await;
-            browser::allow(response.headers_mut(), origin);
-            response
-        }
-        Ok(Asker::Preflight(origin)) => return browser::preflight(request.headers(), origin),
-        Err(error) => relay::refuse(gateway, request, &error.into()),
-    };
-    browser::vary(response.headers_mut(), &gateway.origins);
-    response
 }

@@ -1,19 +1,25 @@
 //! One log line for each call, written when it is over.
 //!
-//! It says what the limiter did with the call, and its numbers: our own, which the access log
-//! has too, the client's and the upstream's. It never holds another header, a query or a body.
+//! It says what the limiter did with the call, and its numbers: our own, the client's and the
+//! upstream's. It is the call's line in the access log as well. It never holds another header, a
+//! query or a body.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use http::{Method, StatusCode, request::Parts};
 use spillway::Lane;
 
 use super::{
+    dialect::Ids,
     failure::Failure,
     refusal::{client_id, failure_kind},
 };
-use crate::http::RequestId;
+use crate::http::{Arrived, RequestId};
 use crate::metrics::{Traffic, Via};
+use crate::telemetry::{self, Line};
 use crate::traces::Span;
 
 /// How a call ended.
@@ -47,9 +53,11 @@ impl Outcome {
 /// What is known of a call so far; logged when dropped.
 #[derive(Debug)]
 pub(super) struct Record {
-    request_id: Option<RequestId>,
+    request_id: RequestId,
     client_request_id: Option<String>,
+    listener: &'static str,
     method: Method,
+    path: Arc<str>,
     traffic: Traffic,
     /// Its span; it ends with the record.
     pub(super) span: Span,
@@ -79,14 +87,41 @@ pub(super) struct Record {
 
 impl Record {
     /// A call that has just arrived.
-    pub(super) fn new(call: &Parts, traffic: Traffic, span: Span) -> Self {
+    pub(super) fn new(call: &Parts, arrived: Arrived, traffic: Traffic, span: Span) -> Self {
         Self {
-            request_id: call.extensions.get().copied(),
+            request_id: arrived.id,
             client_request_id: client_id(&call.headers).map(str::to_owned),
             upstream_request_id: None,
-            method: call.method.clone(),
+            listener: arrived.listener,
+            method: arrived.method,
+            path: arrived.path.into(),
             traffic,
             span,
+            arrived: arrived.at,
+            admitted: None,
+            caller: String::new(),
+            upstream: String::new(),
+            workload: String::new(),
+            lane: None,
+            user: String::new(),
+            status: None,
+            outcome: Outcome::default(),
+            reason: None,
+            retries: 0,
+        }
+    }
+
+    /// A part of this batch. The batch's own span tells of the whole.
+    pub(super) fn of_part(&self, method: &Method) -> Self {
+        Self {
+            request_id: self.request_id,
+            client_request_id: self.client_request_id.clone(),
+            upstream_request_id: None,
+            listener: self.listener,
+            method: method.clone(),
+            path: Arc::clone(&self.path),
+            traffic: self.traffic.clone(),
+            span: Span::default(),
             arrived: Instant::now(),
             admitted: None,
             caller: String::new(),
@@ -101,12 +136,9 @@ impl Record {
         }
     }
 
-    /// A part of a batch that has just arrived.
-    pub(super) fn of_part(batch: &Parts, method: &Method, traffic: Traffic) -> Self {
-        // The batch's own span tells of the whole.
-        let mut record = Self::new(batch, traffic, Span::default());
-        record.method = method.clone();
-        record
+    /// What a refusal of it names it by.
+    pub(super) fn ids(&self) -> Ids {
+        Ids::of(self.request_id, self.client_request_id.as_deref())
     }
 
     /// From here on the call is the upstream's.
@@ -134,7 +166,7 @@ impl Record {
     }
 
     /// Counts what its upstream did, if it got there.
-    fn count(&self) {
+    fn count(&self, now: Instant) {
         let Some(admitted) = self.admitted else {
             return;
         };
@@ -143,16 +175,17 @@ impl Record {
         let (upstream, workload) = (&self.upstream, &self.workload);
         self.traffic
             .answered(upstream, workload, Via::Gateway, status);
-        self.traffic.took(upstream, workload, admitted.elapsed());
+        self.traffic
+            .took(upstream, workload, now.duration_since(admitted));
         self.traffic.retried(upstream, workload, self.retries);
     }
 
     /// What its span says: names of the configuration, and nothing of a caller's.
-    fn trace(&mut self) {
+    fn trace(&mut self, now: Instant) {
         if !self.span.is_traced() {
             return;
         }
-        let wait_ms = i64::try_from(self.waited().as_millis()).unwrap_or(i64::MAX);
+        let wait_ms = i64::try_from(self.waited(now).as_millis()).unwrap_or(i64::MAX);
         let span = &mut self.span;
         span.set("http.request.method", self.method.to_string());
         span.set("http.route", "/{upstream}/{path}");
@@ -176,40 +209,61 @@ impl Record {
         }
     }
 
-    fn waited(&self) -> Duration {
-        self.admitted.map_or_else(
-            || self.arrived.elapsed(),
-            |at| at.duration_since(self.arrived),
-        )
+    fn waited(&self, now: Instant) -> Duration {
+        self.admitted.unwrap_or(now).duration_since(self.arrived)
     }
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
-        self.count();
-        self.trace();
-        let upstream_ms = self.admitted.map(|at| millis(at.elapsed()));
-        tracing::info!(
-            target: "spillway::gateway",
-            request_id = self.request_id.map(tracing::field::display),
-            // Visible ASCII alone, so that it cannot steer a terminal either.
-            client_request_id = self.client_request_id,
-            upstream_request_id = self.upstream_request_id,
-            method = %self.method,
-            caller = self.caller,
-            upstream = self.upstream,
-            workload = self.workload,
-            lane = self.lane.map(tracing::field::display),
-            // Escaped: a key is a stranger's text and must not steer a terminal.
-            user = %self.user.escape_debug(),
-            status = self.status.map(|status| status.as_u16()),
-            wait_ms = millis(self.waited()),
-            upstream_ms,
-            retries = self.retries,
-            reason = self.reason,
-            "{}",
-            self.outcome.as_str()
-        );
+        let now = Instant::now();
+        self.count(now);
+        self.trace(now);
+        telemetry::call(self.outcome.as_str(), |line| self.say(line, now));
+    }
+}
+
+impl Record {
+    fn say(&self, line: &mut Line, now: Instant) {
+        line.word("listener", self.listener);
+        line.word("request_id", self.request_id.text().as_str());
+        // Visible ASCII alone, so that it cannot steer a terminal either.
+        if let Some(id) = &self.client_request_id {
+            line.text("client_request_id", id);
+        }
+        if let Some(id) = &self.upstream_request_id {
+            line.text("upstream_request_id", id);
+        }
+        line.word("method", self.method.as_str());
+        line.word("path", &self.path);
+        line.text("caller", &self.caller);
+        line.text("upstream", &self.upstream);
+        line.text("workload", &self.workload);
+        if let Some(lane) = self.lane {
+            line.word("lane", lane_name(lane));
+        }
+        // A key is a stranger's text.
+        line.word("user", &self.user);
+        if let Some(status) = self.status {
+            line.number("status", status.as_u16());
+        }
+        line.number("wait_ms", millis(self.waited(now)));
+        if let Some(at) = self.admitted {
+            line.number("upstream_ms", millis(now.duration_since(at)));
+        }
+        line.number("duration_ms", millis(now.duration_since(self.arrived)));
+        line.number("retries", self.retries);
+        if let Some(reason) = &self.reason {
+            line.text("reason", reason);
+        }
+    }
+}
+
+/// As the engine writes it, without a detour over formatting.
+const fn lane_name(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Foreground => "foreground",
+        Lane::Background => "background",
     }
 }
 

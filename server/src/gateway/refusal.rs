@@ -10,7 +10,6 @@ use http::{
         ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER,
         WWW_AUTHENTICATE,
     },
-    request::Parts,
 };
 
 use super::{
@@ -277,10 +276,9 @@ impl Refusal {
 
 impl Ids {
     /// The request's own number; the caller's own id is kept where it can be repeated safely.
-    pub(super) fn of(call: &Parts) -> Self {
-        let request = call.extensions.get::<RequestId>().copied();
-        let request = request.unwrap_or_else(RequestId::random).to_string();
-        let client = client_id(&call.headers).map_or_else(|| request.clone(), str::to_owned);
+    pub(super) fn of(request: RequestId, client: Option<&str>) -> Self {
+        let request = request.to_string();
+        let client = client.unwrap_or(&request).to_owned();
         Self { request, client }
     }
 }

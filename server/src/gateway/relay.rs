@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     access::Caller,
+    http::Arrived,
     limiter::{Ask, WorkloadIndex},
 };
 
@@ -44,9 +45,13 @@ const DISCARD_BYTES_MAX: usize = 256 * 1024;
 const DISCARD_MAX: Duration = Duration::from_secs(2);
 
 /// Answers one call, by its upstream or by the gateway itself.
-pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Response {
-    let mut arrival = Arrival::new(request, gateway);
-    let ids = Ids::of(&arrival.parts);
+pub(super) async fn call(
+    gateway: &Arc<Gateway>,
+    request: Request<Body>,
+    arrived: Arrived,
+) -> Response {
+    let mut arrival = Arrival::new(request, arrived, gateway);
+    let ids = arrival.record.ids();
     let answered = match admit(gateway, &mut arrival).await {
         Ok(Way::Call(admitted)) => {
             let dialect = admitted.upstream.dialect();
@@ -66,9 +71,14 @@ pub(super) async fn call(gateway: &Arc<Gateway>, request: Request<Body>) -> Resp
 }
 
 /// Answers a call that is not even looked at.
-pub(super) fn refuse(gateway: &Gateway, request: Request<Body>, why: &Refusal) -> Response {
-    let arrival = Arrival::new(request, gateway);
-    let ids = Ids::of(&arrival.parts);
+pub(super) fn refuse(
+    gateway: &Gateway,
+    request: Request<Body>,
+    arrived: Arrived,
+    why: &Refusal,
+) -> Response {
+    let arrival = Arrival::new(request, arrived, gateway);
+    let ids = arrival.record.ids();
     arrival.refuse(why);
     why.answer(&ids, &gateway.retry_after)
 }
@@ -252,11 +262,11 @@ fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Req
 }
 
 impl Arrival {
-    fn new(request: Request<Body>, gateway: &Gateway) -> Self {
+    fn new(request: Request<Body>, arrived: Arrived, gateway: &Gateway) -> Self {
         let (parts, body) = request.into_parts();
         let name = || format!("{} /{{upstream}}", parts.method);
         let span = gateway.traces.begin(name, &parts.headers);
-        let record = Record::new(&parts, gateway.traffic.clone(), span);
+        let record = Record::new(&parts, arrived, gateway.traffic.clone(), span);
         Self {
             parts,
             body,

@@ -5,67 +5,64 @@
 
 use std::time::Instant;
 
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
-use http::{HeaderValue, Method, StatusCode};
+use http::{Method, Request, StatusCode};
 
-use super::{REQUEST_ID, RequestId};
+use super::RequestId;
 use crate::access::secret::is_within;
 
-/// Logs a request when its answer begins, or when its client leaves before. Numbers it, for
-/// what else is logged of it, and its answer, where that has no number of an upstream's.
-pub(super) async fn log(
-    State(listener): State<&'static str>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let mut entry = Entry::new(listener, &request);
-    let id = entry.id;
-    request.extensions_mut().insert(id);
-    let mut response = next.run(request).await;
-    entry.status = Some(response.status());
-    drop(entry);
-    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
-        response.headers_mut().entry(REQUEST_ID).or_insert(id);
+/// What is known of a request from its beginning. Whoever gets it writes the request's line.
+#[derive(Debug)]
+pub struct Arrived {
+    /// Which listener's it is.
+    pub listener: &'static str,
+    /// Its number, for all that is logged of it, and its answer.
+    pub id: RequestId,
+    /// When.
+    pub at: Instant,
+    /// What it asks for.
+    pub method: Method,
+    /// Of what, without the query.
+    pub path: String,
+}
+
+impl Arrived {
+    pub(super) fn now<B>(listener: &'static str, request: &Request<B>) -> Self {
+        Self {
+            listener,
+            id: RequestId::random(),
+            at: Instant::now(),
+            method: request.method().clone(),
+            path: shown(request.uri().path()).to_owned(),
+        }
     }
-    response
 }
 
-/// Logs a request that got no further than here.
-pub(super) fn refused<B>(listener: &'static str, request: &http::Request<B>, status: StatusCode) {
-    Entry::new(listener, request).status = Some(status);
-}
-
-/// Written when dropped: a client that leaves drops the whole future it waits for.
-struct Entry {
-    listener: &'static str,
-    id: RequestId,
-    method: Method,
-    path: String,
-    begun: Instant,
+/// A request's line, written when its answer begins, or when its client leaves before: then
+/// the whole future that it waits for is dropped.
+pub struct Entry {
+    arrived: Arrived,
     status: Option<StatusCode>,
 }
 
 impl Entry {
-    fn new<B>(listener: &'static str, request: &http::Request<B>) -> Self {
-        Self {
-            listener,
-            id: RequestId::random(),
-            method: request.method().clone(),
-            path: shown(request.uri().path()).to_owned(),
-            begun: Instant::now(),
-            status: None,
-        }
+    /// The line of what has `arrived`.
+    #[must_use]
+    pub fn of(arrived: Arrived) -> Self {
+        let status = None;
+        Self { arrived, status }
+    }
+
+    /// The request's answer begins.
+    pub fn answered(mut self, status: StatusCode) {
+        self.status = Some(status);
     }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
+        let arrived = &self.arrived;
         // Escaped: what a client writes into a path must not steer a terminal.
-        let path = self.path.escape_debug();
+        let path = arrived.path.escape_debug();
         let status = self.status.map_or(0, |status| status.as_u16());
         let outcome = if self.status.is_some() {
             "answered"
@@ -74,12 +71,12 @@ impl Drop for Entry {
         };
         tracing::info!(
             target: "spillway::access",
-            listener = self.listener,
-            request_id = %self.id,
-            method = %self.method,
+            listener = arrived.listener,
+            request_id = %arrived.id,
+            method = %arrived.method,
             %path,
             status,
-            duration_ms = self.begun.elapsed().as_millis() as u64,
+            duration_ms = arrived.at.elapsed().as_millis() as u64,
             "{outcome}"
         );
     }

@@ -1,12 +1,7 @@
 //! What no route ever gets to see: methods that are no calls, bodies that can be framed in two
 //! ways, and heads beyond their bounds.
 
-use axum::{
-    extract::Request,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
-use http::{HeaderMap, Method, StatusCode, Uri, header::TRANSFER_ENCODING};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header::TRANSFER_ENCODING};
 
 use super::{Problem, connection::HEADERS_MAX};
 
@@ -14,15 +9,8 @@ use super::{Problem, connection::HEADERS_MAX};
 /// servers (IIS, http.sys). The head as a whole is bounded by the connection.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
-/// Lets a request pass that is one.
-pub(super) async fn check(request: Request, next: Next) -> Response {
-    match problem(&request) {
-        Some(problem) => problem.into_response(),
-        None => next.run(request).await,
-    }
-}
-
-fn problem(request: &Request) -> Option<Problem> {
+/// Why a request is none.
+pub(super) fn problem<B>(request: &Request<B>) -> Option<Problem> {
     let method = request.method();
     // A tunnel, and echoes of what browsers hide from scripts.
     if [Method::CONNECT, Method::TRACE].contains(method) || method.as_str() == "TRACK" {

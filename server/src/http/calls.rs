@@ -2,15 +2,14 @@
 
 use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc};
 
-use axum::{Router, body::Body, response::IntoResponse as _};
+use axum::{body::Body, response::IntoResponse as _};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use hyper::{body::Incoming, service::Service};
 use tokio::sync::Semaphore;
-use tower::ServiceExt as _;
 
 use super::{
-    Problem, access_log,
+    Answer, Arrived, Entry, Problem, REQUEST_ID,
     activity::{Activity, WatchedBody},
     streams,
     upload::Upload,
@@ -22,9 +21,9 @@ const CALLS_MAX: usize = 16_384;
 
 /// Where calls go, and how many may be there at once. Shared by a listener's connections.
 #[derive(Clone, Debug)]
-pub(super) struct Calls {
+pub(super) struct Calls<A> {
     listener: &'static str,
-    router: Router,
+    inside: A,
     places: Arc<Semaphore>,
 }
 
@@ -33,22 +32,22 @@ pub(super) struct Calls {
 pub struct Peer(pub SocketAddr);
 
 /// The calls of one connection, as hyper makes them.
-pub(super) struct ConnectionCalls {
-    pub(super) calls: Calls,
+pub(super) struct ConnectionCalls<A> {
+    pub(super) calls: Calls<A>,
     pub(super) activity: Arc<Activity>,
     /// Where its client is; `None`: it has gone already.
     pub(super) peer: Option<Peer>,
 }
 
-impl Calls {
-    pub(super) fn new(listener: &'static str, router: Router) -> Self {
-        Self::of(listener, router, CALLS_MAX)
+impl<A: Answer> Calls<A> {
+    pub(super) fn new(listener: &'static str, inside: A) -> Self {
+        Self::of(listener, inside, CALLS_MAX)
     }
 
-    fn of(listener: &'static str, router: Router, max: usize) -> Self {
+    fn of(listener: &'static str, inside: A, max: usize) -> Self {
         Self {
             listener,
-            router,
+            inside,
             places: Arc::new(Semaphore::new(max)),
         }
     }
@@ -58,12 +57,19 @@ impl Calls {
         request: Request<Body>,
         activity: &Arc<Activity>,
     ) -> Response<WatchedBody> {
-        let Ok(place) = self.places.try_acquire_owned() else {
-            access_log::refused(self.listener, &request, StatusCode::SERVICE_UNAVAILABLE);
-            return full().map(|body| WatchedBody::new(body, Arc::clone(activity), None));
+        let arrived = Arrived::now(self.listener, &request);
+        let id = arrived.id;
+        let place = self.places.try_acquire_owned().ok();
+        let mut response = if place.is_some() {
+            self.inside.answer(request, arrived).await
+        } else {
+            Entry::of(arrived).answered(StatusCode::SERVICE_UNAVAILABLE);
+            full()
         };
-        let Ok(response) = self.router.oneshot(request).await;
-        response.map(|body| WatchedBody::new(body, Arc::clone(activity), Some(place)))
+        // Where it has no number of an upstream's.
+        let number = response.headers_mut().entry(REQUEST_ID);
+        number.or_insert_with(|| id.header());
+        response.map(|body| WatchedBody::new(body, Arc::clone(activity), place))
     }
 }
 
@@ -74,7 +80,7 @@ fn full() -> Response<Body> {
         .into_response()
 }
 
-impl Service<Request<Incoming>> for ConnectionCalls {
+impl<A: Answer> Service<Request<Incoming>> for ConnectionCalls<A> {
     type Response = Response<WatchedBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -106,7 +112,7 @@ fn upload(body: Incoming) -> Body {
 
 #[cfg(test)]
 mod tests {
-    use axum::routing::get;
+    use axum::{Router, routing::get};
     use http_body_util::BodyExt as _;
 
     use super::*;

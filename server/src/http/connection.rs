@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Shutdown, Tls,
+    Answer, Shutdown, Tls,
     activity::Activity,
     calls::{Calls, ConnectionCalls, Peer},
     streams::Streams,
@@ -76,11 +76,11 @@ impl Default for Patience {
 
 /// How a listener's connections are served.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct Terms<A> {
     /// What they speak TLS with; `None`: they do not.
     pub(super) tls: Option<Tls>,
     /// Where their calls go.
-    pub(super) calls: Calls,
+    pub(super) calls: Calls<A>,
     /// When they end.
     pub(super) shutdown: Shutdown,
     /// How long their clients are waited for.
@@ -88,7 +88,7 @@ pub(super) struct Terms {
 }
 
 /// Serves one client until it leaves, stalls, or the shutdown begins and its calls are done.
-pub(super) async fn serve(stream: TcpStream, terms: Terms) {
+pub(super) async fn serve<A: Answer>(stream: TcpStream, terms: Terms<A>) {
     let peer = stream.peer_addr().ok().map(Peer);
     let Some(tls) = &terms.tls else {
         return speak(stream, peer, terms).await;
@@ -104,8 +104,9 @@ pub(super) async fn serve(stream: TcpStream, terms: Terms) {
     }
 }
 
-async fn speak<S>(stream: S, peer: Option<Peer>, terms: Terms)
+async fn speak<A, S>(stream: S, peer: Option<Peer>, terms: Terms<A>)
 where
+    A: Answer,
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Terms {
@@ -120,7 +121,7 @@ where
         activity: Arc::clone(&activity),
         peer,
     };
-    let builder = protocols(patience, Streams::of(&activity, patience.idle));
+    let builder = protocols(Streams::of(&activity, patience.idle));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Whatever ends a connection early is the client's; nothing is left to do.
     tokio::select! {
@@ -137,12 +138,12 @@ where
     }
 }
 
-fn protocols(patience: Patience, streams: Streams) -> auto::Builder<Streams> {
+fn protocols(streams: Streams) -> auto::Builder<Streams> {
     let mut builder = auto::Builder::new(streams);
     builder
         .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience.idle)
+        // Heads are waited for as everything else is ([`Activity::stalled`]).
+        .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX as usize)
         .max_headers(HEADERS_MAX);
     builder

@@ -4,14 +4,9 @@
 //! talk to Spillway as if it were that site (DNS rebinding). The browser cannot help but
 //! name the site in `Host`, so whoever names a host that is not ours is refused: 421.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
-use http::{HeaderValue, StatusCode, Version, header, uri::Authority};
+use http::{HeaderValue, Request, StatusCode, Version, header, uri::Authority};
 
 use super::Problem;
 use crate::config::WebAddress;
@@ -50,25 +45,27 @@ impl AllowedHosts {
 
     /// Whether requests may name `host`.
     pub fn contains(&self, host: &str) -> bool {
-        self.0.contains(&host.to_ascii_lowercase())
+        self.0.contains(host) || self.0.contains(&host.to_ascii_lowercase())
     }
 }
 
-/// Lets a request pass that names an allowed host, everywhere that it names one.
-pub(super) async fn check(
-    State(hosts): State<Arc<AllowedHosts>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    match named(&request) {
+/// What is wrong with the hosts that a request names; where nothing is, it names its host in
+/// the header afterwards.
+pub(super) fn problem<B>(hosts: &AllowedHosts, request: &mut Request<B>) -> Option<Problem> {
+    match named(request) {
         Named::Nothing => {
             let title = "A request must name exactly one host";
-            Problem::new(StatusCode::BAD_REQUEST, "host_missing", title).into_response()
+            Some(Problem::new(StatusCode::BAD_REQUEST, "host_missing", title))
         }
         Named::Two => {
             let title = "A request may not name two hosts";
-            Problem::new(StatusCode::BAD_REQUEST, "host_ambiguous", title).into_response()
+            Some(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "host_ambiguous",
+                title,
+            ))
         }
+        Named::One(host) if hosts.contains(host) => None,
         // In the absolute form the address line wins over the header: both must be ours.
         Named::Hosts(header, line) if [header, line].iter().all(|host| hosts.contains(host)) => {
             if !request.headers().contains_key(header::HOST)
@@ -76,15 +73,14 @@ pub(super) async fn check(
             {
                 request.headers_mut().insert(header::HOST, host);
             }
-            next.run(request).await
+            None
         }
-        Named::Hosts(..) => {
+        Named::One(_) | Named::Hosts(..) => {
             let title = "This server does not answer for that host";
-            Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", title)
-                .detail(
-                    "Use one of the addresses it was configured with; see server.allowed_hosts.",
-                )
-                .into_response()
+            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", title);
+            let detail =
+                "Use one of the addresses it was configured with; see server.allowed_hosts.";
+            Some(problem.detail(detail))
         }
     }
 }
@@ -94,13 +90,15 @@ enum Named<'a> {
     Nothing,
     /// Different ones where only one can be meant.
     Two,
-    /// In the header and in the address; the same where it is named only once.
+    /// In the header alone.
+    One(&'a str),
+    /// In the header and in the address; the same where only the latter names one.
     Hosts(&'a str, &'a str),
 }
 
 /// HTTP/1.1 names its host in the header, and perhaps in the address, too. HTTP/2 names it in
 /// the address; a header beside it must say the same (RFC 9113, 8.3.1).
-fn named(request: &Request) -> Named<'_> {
+fn named<B>(request: &Request<B>) -> Named<'_> {
     let line = request.uri().authority().map(Authority::as_str);
     let mut headers = request.headers().get_all(header::HOST).iter();
     // Text that is not visible ASCII is no host of ours.
@@ -111,7 +109,8 @@ fn named(request: &Request) -> Named<'_> {
     let is_http2 = request.version() == Version::HTTP_2;
     match (header, line) {
         (Some(header), Some(line)) if is_http2 && !header.eq_ignore_ascii_case(line) => Named::Two,
-        (Some(header), line) => Named::Hosts(header, line.unwrap_or(header)),
+        (Some(header), Some(line)) => Named::Hosts(header, line),
+        (Some(header), None) => Named::One(header),
         (None, Some(line)) if is_http2 => Named::Hosts(line, line),
         (None, _) => Named::Nothing,
     }

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
@@ -10,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    Shutdown, Tls,
+    Answer, Shutdown, Tls,
     calls::Calls,
     connection::{self, Patience, Terms},
     places::{Place, Places},
@@ -56,12 +55,12 @@ pub struct Listener {
     pub tls: Option<Tls>,
 }
 
-/// Serves `router` until `shutdown` begins; then takes nothing new and gives what is in
+/// Has `inside` answer calls until `shutdown` begins; then takes nothing new and gives what is in
 /// flight `grace` to finish.
-pub async fn serve(listener: Listener, router: Router, shutdown: Shutdown, grace: Duration) {
+pub async fn serve<A: Answer>(listener: Listener, inside: A, shutdown: Shutdown, grace: Duration) {
     let places = Places::new();
     let terms = Terms {
-        calls: Calls::new(listener.name, router),
+        calls: Calls::new(listener.name, inside),
         tls: listener.tls,
         shutdown: shutdown.clone(),
         patience: Patience::default(),
@@ -127,7 +126,7 @@ async fn accept(listener: &TcpListener, places: &Arc<Places>) -> Option<(TcpStre
 
 #[cfg(test)]
 mod tests {
-    use axum::routing::get;
+    use axum::{Router, routing::get};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         sync::Notify,

@@ -2,14 +2,24 @@
 
 use std::fmt;
 
-use http::HeaderName;
+use http::{HeaderName, HeaderValue};
 
 /// Where answers carry it: Graph's own name for it.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// A UUID of version 4. A request carries it as an extension.
+/// A UUID of version 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId(u128);
+
+/// How long one is, written.
+const TEXT_BYTES: usize = 36;
+
+/// Where the hyphens are.
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
+/// One that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Text([u8; TEXT_BYTES]);
 
 impl RequestId {
     /// A new one.
@@ -18,20 +28,39 @@ impl RequestId {
         let random: u128 = rand::random();
         Self(random & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62))
     }
+
+    /// As a header has it.
+    pub(super) fn header(self) -> HeaderValue {
+        // Digits and hyphens always fit.
+        HeaderValue::from_str(self.text().as_str()).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// As it is written, without a detour over numbers' formatting: each call has one.
+    #[must_use]
+    pub fn text(self) -> Text {
+        let mut text = [b'-'; TEXT_BYTES];
+        let digits = text.iter_mut().enumerate();
+        let digits = digits.filter(|(at, _)| !HYPHENS.contains(at));
+        for (n, (_, digit)) in digits.enumerate() {
+            let nibble = (self.0 >> (124 - 4 * n)) & 0xf;
+            *digit = b"0123456789abcdef"[nibble as usize];
+        }
+        Text(text)
+    }
+}
+
+impl Text {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // Digits and hyphens always are.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |shift: u32, bits: u32| (self.0 >> shift) & ((1 << bits) - 1);
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            part(96, 32),
-            part(80, 16),
-            part(64, 16),
-            part(48, 16),
-            part(0, 48)
-        )
+        f.write_str(self.text().as_str())
     }
 }
 

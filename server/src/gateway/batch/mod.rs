@@ -137,7 +137,7 @@ impl Arriving<'_> {
         };
         let records = batch.parts.iter().zip(&asks);
         let records = records
-            .map(|(part, ask)| self.record(gateway, parts, part, ask.as_ref()))
+            .map(|(part, ask)| self.record(record, part, ask.as_ref()))
             .collect();
         let span = &record.span;
         let job = Job {
@@ -206,8 +206,8 @@ impl Arriving<'_> {
     }
 
     /// One part's line in the log.
-    fn record(&self, gateway: &Gateway, batch: &Parts, part: &Part, ask: Option<&Ask>) -> Record {
-        let mut record = Record::of_part(batch, &part.method, gateway.traffic.clone());
+    fn record(&self, batch: &Record, part: &Part, ask: Option<&Ask>) -> Record {
+        let mut record = batch.of_part(&part.method);
         self.upstream
             .limiter
             .name()
