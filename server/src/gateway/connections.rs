@@ -3,9 +3,16 @@
 //! A permit is one request on the wire, so the pool is our own and small enough to see
 //! that it follows no redirect and repeats nothing: hyper hands a request back only if not
 //! a byte of it was written, and only then may it go to another connection.
+//!
+//! Reading and writing is done by the call that is on a connection ([`Driver`]), since to hand
+//! each call to another task and back costs as much as to send it. Only what is longer than one
+//! read of the connection becomes a task's work.
 
 use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -17,10 +24,8 @@ use hyper::{
 };
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, sleep, timeout},
-};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service as _;
 
 use crate::config::WebAddress;
@@ -85,12 +90,34 @@ struct Idle {
 /// One connection, closed when dropped.
 pub(super) struct Connection {
     sender: http1::SendRequest<Body>,
-    driver: JoinHandle<()>,
+    driver: Driver,
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.driver.abort();
+/// Who reads and writes.
+enum Driver {
+    /// Whoever sends, while it waits for the answer's head; afterwards nothing is left to do.
+    Sender(Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// A task, once a call was longer than that.
+    Task(#[expect(dead_code, reason = "held to end with its connection")] AbortOnDropHandle<()>),
+    /// Nobody: it is closed.
+    Nobody,
+}
+
+impl Driver {
+    fn poll(&mut self, context: &mut Context<'_>) {
+        if let Self::Sender(work) = self
+            && work.as_mut().poll(context).is_ready()
+        {
+            *self = Self::Nobody;
+        }
+    }
+
+    /// From here on a task reads and writes.
+    fn detach(&mut self) {
+        *self = match std::mem::replace(self, Self::Nobody) {
+            Self::Sender(work) => Self::Task(AbortOnDropHandle::new(tokio::spawn(work))),
+            other => other,
+        };
     }
 }
 
@@ -115,8 +142,8 @@ impl Connections {
     /// time, so that more are not kept than are used.
     pub(super) fn idle(&self) -> Option<Connection> {
         let mut pool = self.lock();
-        while let Some(idle) = pool.idle.pop() {
-            if idle.since.elapsed() < IDLE_MAX && idle.connection.sender.is_ready() {
+        while let Some(mut idle) = pool.idle.pop() {
+            if idle.is_fit() {
                 return Some(idle.connection);
             }
         }
@@ -146,7 +173,7 @@ impl Connections {
 
     /// Keeps `connection` for another call, if it is fit for one.
     pub(super) async fn keep(self: &Arc<Self>, mut connection: Connection) {
-        let settled = timeout(SETTLE_MAX, connection.sender.ready()).await;
+        let settled = timeout(SETTLE_MAX, connection.ready()).await;
         if !matches!(settled, Ok(Ok(()))) {
             return;
         }
@@ -167,8 +194,7 @@ impl Connections {
     /// Closes what was free for too long, or was closed meanwhile. Whether anything is left.
     fn sweep(&self) -> bool {
         let mut pool = self.lock();
-        pool.idle
-            .retain(|idle| idle.since.elapsed() < IDLE_MAX && idle.connection.sender.is_ready());
+        pool.idle.retain_mut(Idle::is_fit);
         pool.swept = !pool.idle.is_empty();
         pool.swept
     }
@@ -187,6 +213,13 @@ async fn sweep(connections: Weak<Connections>) {
         if !left {
             return;
         }
+    }
+}
+
+impl Idle {
+    /// Whether another call may be sent on it.
+    fn is_fit(&mut self) -> bool {
+        self.since.elapsed() < IDLE_MAX && self.connection.is_open()
     }
 }
 
@@ -218,8 +251,24 @@ impl Connection {
             .await;
         let (sender, driver) = opened.map_err(|error| ConnectError::Failed(error.into()))?;
         // How a connection ends is told to the call that is on it.
-        let driver = tokio::spawn(async move { drop(driver.await) });
+        let driver = Driver::Sender(Box::pin(async move { drop(driver.await) }));
         Ok(Self { sender, driver })
+    }
+
+    /// Waits until nothing is left of the call before.
+    async fn ready(&mut self) -> hyper::Result<()> {
+        let Self { sender, driver } = self;
+        let ready = poll_fn(|context| {
+            driver.poll(context);
+            sender.poll_ready(context)
+        });
+        ready.await
+    }
+
+    /// Whether it is free, as far as is known here: nobody else looks whether it was closed.
+    fn is_open(&mut self) -> bool {
+        self.driver.poll(&mut Context::from_waker(Waker::noop()));
+        self.sender.is_ready()
     }
 
     /// Writes `request` and waits for the answer's head. The error holds the request if
@@ -228,7 +277,18 @@ impl Connection {
         &mut self,
         request: Request<Body>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Body>>> {
-        self.sender.try_send_request(request).await
+        let Self { sender, driver } = self;
+        let mut answer = pin!(sender.try_send_request(request));
+        let answer = poll_fn(|context| {
+            driver.poll(context);
+            answer.as_mut().poll(context)
+        });
+        let answer = answer.await;
+        // More of the call or of its answer is to come.
+        if !self.sender.is_ready() {
+            self.driver.detach();
+        }
+        answer
     }
 }
 

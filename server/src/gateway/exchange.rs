@@ -1,7 +1,7 @@
 //! One call upstream, from its first byte to the last of its answer.
 //!
-//! It runs in a task of its own, so that a caller who hangs up ends nothing: the upstream
-//! goes on working, and so the permit stays taken until the upstream's answer has been read
+//! It becomes a task of its own where its caller hangs up ([`super::carried`]), who so ends
+//! nothing: the upstream goes on working, and so the permit stays taken until the upstream's answer has been read
 //! to its end. What is then given back, and when:
 //!
 //! | what happened | the permit |

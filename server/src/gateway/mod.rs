@@ -11,6 +11,7 @@ mod batch;
 mod bearer;
 mod bearers;
 mod browser;
+mod carried;
 mod connections;
 mod cookies;
 mod dialect;

@@ -13,6 +13,7 @@ use tokio::{
 use super::{
     Gateway,
     batch::Arriving,
+    carried::Carried,
     dialect::{Dialect, Ids},
     entry::enter,
     exchange::Exchange,
@@ -217,8 +218,8 @@ async fn acquire(
 }
 
 impl Admitted<'_> {
-    /// Starts the exchange in a task of its own and waits for the answer's head. A caller
-    /// who leaves earlier drops its slot untouched, one who leaves later ends nothing.
+    /// Carries the exchange until there is the answer's head. A caller who leaves earlier drops
+    /// its slot untouched, one who leaves later ends nothing.
     async fn hand_over(self, gateway: &Gateway, arrival: Arrival) -> Result<Response, Failure> {
         let Arrival {
             parts,
@@ -244,9 +245,23 @@ impl Admitted<'_> {
             connections: Arc::clone(&self.upstream.connections),
             caller: Some(caller),
         };
-        gateway.exchanges.spawn(exchange.run(Call::new(request)));
-        head.await.unwrap_or(Err(Failure::Gone))
+        let work = exchange.run(Call::new(request));
+        let carried = Carried::new(gateway.exchanges.track_future(work));
+        head_of(carried, head).await
     }
+}
+
+/// The answer's head. What of the call has not ended with it goes on by itself.
+async fn head_of(
+    mut carried: Carried,
+    mut head: oneshot::Receiver<Result<Response, Failure>>,
+) -> Result<Response, Failure> {
+    let came = tokio::select! {
+        biased;
+        () = &mut carried => head.await,
+        came = &mut head => came,
+    };
+    came.unwrap_or(Err(Failure::Gone))
 }
 
 /// The call as its upstream gets it: the address line in origin form, and only the headers
