@@ -11,6 +11,9 @@ use super::outside::Handed;
 /// The layout of the files. Another number is another layout, and not read.
 pub(super) const FORMAT: u32 = 2;
 
+/// The checksum's eight digits, and what is between them and the rest of the line.
+const SUM_BYTES: usize = 9;
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -84,16 +87,25 @@ pub(super) struct Damaged;
 impl Record<'_> {
     /// Appends this line to `out`.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        let json = serde_json::to_vec(self)?;
-        out.extend_from_slice(format!("{:08x} ", crc32fast::hash(&json)).as_bytes());
-        out.extend_from_slice(&json);
+        let begin = out.len();
+        let json = begin + SUM_BYTES;
+        out.resize(json, b' ');
+        if let Err(error) = serde_json::to_writer(&mut *out, self) {
+            out.truncate(begin);
+            return Err(error);
+        }
+        let mut sum = crc32fast::hash(&out[json..]);
+        for digit in out[begin..json - 1].iter_mut().rev() {
+            *digit = b"0123456789abcdef"[(sum & 0xf) as usize];
+            sum >>= 4;
+        }
         out.push(b'\n');
         Ok(())
     }
 
     /// Reads a line without its line feed.
     pub(super) fn read(line: &[u8]) -> Result<Record<'static>, Damaged> {
-        let (sum, json) = line.split_at_checked(9).ok_or(Damaged)?;
+        let (sum, json) = line.split_at_checked(SUM_BYTES).ok_or(Damaged)?;
         let sum = std::str::from_utf8(&sum[..8])
             .ok()
             .and_then(|sum| u32::from_str_radix(sum, 16).ok());
