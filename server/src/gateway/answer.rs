@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::http::Credit;
 
@@ -75,9 +75,15 @@ impl Feed {
     }
 
     async fn send(&mut self, piece: Piece) {
-        if let Some(pieces) = &self.pieces
-            && !matches!(self.credit.during(pieces.send(piece)).await, Ok(Ok(())))
-        {
+        let Some(pieces) = &self.pieces else { return };
+        let sent = match pieces.try_send(piece) {
+            Err(TrySendError::Full(piece)) => {
+                let room = self.credit.during(pieces.send(piece)).await;
+                matches!(room, Ok(Ok(())))
+            }
+            sent => sent.is_ok(),
+        };
+        if !sent {
             self.pieces = None;
             self.heard = false;
         }

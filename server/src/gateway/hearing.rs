@@ -16,11 +16,9 @@ const ERROR_STATUS_MIN: u16 = 400;
 #[derive(Debug)]
 pub(super) struct Hearing {
     status: u16,
-    /// None once everything has been told.
+    /// What waits for the body; none once everything has been told.
     headers: Option<HeaderMap>,
     body: Vec<u8>,
-    /// Whether the body can be read as it comes.
-    plain: bool,
     /// What was told.
     signal: Option<Signal>,
 }
@@ -30,13 +28,15 @@ impl Hearing {
     pub(super) fn begin(parts: &Parts, slot: &Slot) -> Self {
         let mut hearing = Self {
             status: parts.status.as_u16(),
-            headers: Some(parts.headers.clone()),
+            headers: None,
             body: Vec::new(),
-            plain: !parts.headers.contains_key(CONTENT_ENCODING),
             signal: None,
         };
-        if hearing.status < ERROR_STATUS_MIN || !hearing.plain {
-            hearing.end(slot);
+        let is_plain = !parts.headers.contains_key(CONTENT_ENCODING);
+        if hearing.status >= ERROR_STATUS_MIN && is_plain {
+            hearing.headers = Some(parts.headers.clone());
+        } else {
+            hearing.tell(&parts.headers, slot);
         }
         hearing
     }
@@ -55,9 +55,12 @@ impl Hearing {
 
     /// There is no more to come. Again: nothing.
     pub(super) fn end(&mut self, slot: &Slot) {
-        let Some(headers) = self.headers.take() else {
-            return;
-        };
+        if let Some(headers) = self.headers.take() {
+            self.tell(&headers, slot);
+        }
+    }
+
+    fn tell(&mut self, headers: &HeaderMap, slot: &Slot) {
         let headers: Vec<_> = headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
