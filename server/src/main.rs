@@ -12,9 +12,6 @@ use spillway_server::{
     open_files, serve, simulate, telemetry, token,
 };
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
