@@ -233,8 +233,6 @@ impl Core {
         };
         let trips = self.report(now, permit, Some(signal));
         let ended = self.complete(now, permit);
-        // Its holder is told that it has ended. A lost line is no worse than at the gateway.
-        let _ = self.journal.catch_up();
         self.outside.lock().end(id);
         Ok((trips, ended))
     }

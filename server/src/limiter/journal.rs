@@ -2,8 +2,7 @@
 //! `kill -9`; the file is synced each second, so that a power loss may lose that second.
 //!
 //! Each shard of an upstream writes to one of its own, so that shards do not wait for each
-//! other's writes. That a call has ended is written with what comes next, at the latest before
-//! the file is synced: who is killed before holds it for running until its lease expires. Lines of one app keep their order, since they are written while the app's
+//! other's writes. Lines of one app keep their order, since they are written while the app's
 //! shard is locked; the order of different apps' lines does not matter.
 
 use std::{
@@ -38,8 +37,6 @@ struct Shared {
 struct Written {
     /// None before the first generation has begun.
     file: Option<File>,
-    /// Lines that are written with the next one.
-    late: Vec<u8>,
     bytes: u64,
     /// Since when a line is not synced.
     unsynced: Option<std::time::Instant>,
@@ -73,7 +70,6 @@ impl Journal {
             broken: AtomicBool::new(file.is_none()),
             written: Mutex::new(Written {
                 file,
-                late: Vec::new(),
                 bytes: 0,
                 unsynced: None,
             }),
@@ -149,7 +145,7 @@ impl Journal {
     }
 
     pub(super) fn ended(&self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
-        self.put(&Record::Ended { permit, at }, When::Late)
+        self.append(&Record::Ended { permit, at })
     }
 
     pub(super) fn refunded(&self, permit: Permit, at: Instant) -> Result<(), Unwritable> {
@@ -165,33 +161,12 @@ impl Journal {
     }
 
     pub(super) fn append(&self, record: &Record<'_>) -> Result<(), Unwritable> {
-        self.put(record, When::Now)
-    }
-
-    /// Writes what was left for later.
-    pub(super) fn catch_up(&self) -> Result<(), Unwritable> {
-        let mut written = self.written();
-        if written.late.is_empty() {
-            return Ok(());
-        }
-        let caught_up = self.write(&mut written);
-        self.said(caught_up)
-    }
-
-    fn put(&self, record: &Record<'_>, when: When) -> Result<(), Unwritable> {
-        let mut written = self.written();
-        let put = record.write(&mut written.late).map_err(io::Error::from);
-        let late = when == When::Late && written.late.len() < LATE_BYTES_MAX;
-        let put = match put {
-            Ok(()) if late && !self.is_broken() => return Ok(()),
-            Ok(()) => self.write(&mut written),
-            Err(error) => Err(error),
-        };
-        self.said(put)
-    }
-
-    fn said(&self, written: io::Result<Result<(), Unwritable>>) -> Result<(), Unwritable> {
-        written.unwrap_or_else(|error| {
+        let mut line = Vec::with_capacity(LINE_USUAL);
+        let appended = record
+            .write(&mut line)
+            .map_err(io::Error::from)
+            .and_then(|()| self.write(&line));
+        appended.unwrap_or_else(|error| {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "the journal cannot be written; nothing is granted"
@@ -200,22 +175,18 @@ impl Journal {
         })
     }
 
-    /// Appends whole lines. Once that fails, nothing follows: what is behind a torn line could
-    /// not be read back.
-    fn write(&self, written: &mut Written) -> io::Result<Result<(), Unwritable>> {
-        let Written { file, late, .. } = written;
-        let Some(file) = file.as_mut().filter(|_| !self.is_broken()) else {
-            late.clear();
+    /// Appends a whole line. Once that fails, nothing follows: what is behind a torn line
+    /// could not be read back.
+    fn write(&self, line: &[u8]) -> io::Result<Result<(), Unwritable>> {
+        let mut written = self.written();
+        let Some(file) = written.file.as_mut().filter(|_| !self.is_broken()) else {
             return Ok(Err(Unwritable));
         };
-        let done = file.write_all(late);
-        let bytes = late.len() as u64;
-        late.clear();
-        if let Err(error) = done {
+        if let Err(error) = file.write_all(line) {
             self.shared.broken.store(true, Ordering::Release);
             return Err(error);
         }
-        written.bytes += bytes;
+        written.bytes += line.len() as u64;
         written.unsynced.get_or_insert_with(std::time::Instant::now);
         Ok(Ok(()))
     }
@@ -226,13 +197,5 @@ impl Journal {
     }
 }
 
-/// When a line is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    Now,
-    /// With the next one.
-    Late,
-}
-
-/// How much may be left for later, in bytes: the ends of some hundred calls.
-const LATE_BYTES_MAX: usize = 16 * 1024;
+/// Most lines fit in so many bytes.
+const LINE_USUAL: usize = 512;

@@ -81,8 +81,6 @@ impl Inner {
             return self.next_generation(false);
         }
         journals.iter().try_for_each(|journal| {
-            // What could not be written is mended in the next round.
-            let _ = journal.catch_up();
             let unsynced = journal.take_unsynced().transpose()?;
             unsynced.map_or(Ok(()), |file| file.sync_data())
         })
@@ -149,7 +147,6 @@ impl Inner {
     fn swap_journals(&self, journals: Vec<Journal>, whole: bool) -> Known {
         let mut known = Known::default();
         for (mut core, journal) in self.shards.each().zip(journals) {
-            let _ = core.journal.catch_up();
             core.journal = journal;
             known.add(&mut core, self.clock.now(), whole);
         }
