@@ -8,8 +8,8 @@ const KIM = `/users/graph/onenote?user=kim&app=${APP}&tenant=contoso`;
 
 const card = (page: Page) => page.getByRole('region', { name: 'Pauses', exact: true });
 
-/** An hour ahead, to the second. */
-const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z/, 'Z');
+/** An hour ahead, in the middle of a second: ends are kept to the millisecond. */
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z/, '.500Z');
 
 test('a pause appears with whose it is and its end, and is ended from the page with a reason', async ({ page, spillway }) => {
   await spillway.call('ana', 1);

@@ -29,7 +29,8 @@ pub fn EndEarly(upstream: String, pause: Pause, whose: String) -> impl IntoView 
             pause.with_value(|(upstream, pause)| ask(upstream, pause, reason, busy, said));
         }
     };
-    let label = ["End the pause early: ", &whose].concat();
+    // Who speaks to the page says what stands there: the name begins with it.
+    let label = ["End early: ", &whose].concat();
     view! {
         <details class="end" class:absent=move || !mounted.get()>
             <summary aria-label=label>"End early"</summary>
