@@ -50,14 +50,20 @@ impl Outcome {
     }
 }
 
-/// What is known of a call so far; logged when dropped.
+/// Which request a call came with: its own, or that of its batch.
 #[derive(Debug)]
-pub(super) struct Record {
+struct Origin {
     request_id: RequestId,
     client_request_id: Option<String>,
     listener: &'static str,
+    path: String,
+}
+
+/// What is known of a call so far; logged when dropped.
+#[derive(Debug)]
+pub(super) struct Record {
+    origin: Arc<Origin>,
     method: Method,
-    path: Arc<str>,
     traffic: Traffic,
     /// Its span; it ends with the record.
     pub(super) span: Span,
@@ -88,41 +94,30 @@ pub(super) struct Record {
 impl Record {
     /// A call that has just arrived.
     pub(super) fn new(call: &Parts, arrived: Arrived, traffic: Traffic, span: Span) -> Self {
-        Self {
+        let origin = Origin {
             request_id: arrived.id,
             client_request_id: client_id(&call.headers).map(str::to_owned),
-            upstream_request_id: None,
             listener: arrived.listener,
-            method: arrived.method,
-            path: arrived.path.into(),
-            traffic,
-            span,
-            arrived: arrived.at,
-            admitted: None,
-            caller: String::new(),
-            upstream: String::new(),
-            workload: String::new(),
-            lane: None,
-            user: String::new(),
-            status: None,
-            outcome: Outcome::default(),
-            reason: None,
-            retries: 0,
-        }
+            path: arrived.path,
+        };
+        Self::of(origin.into(), arrived.method, arrived.at, traffic, span)
     }
 
     /// A part of this batch. The batch's own span tells of the whole.
     pub(super) fn of_part(&self, method: &Method) -> Self {
+        let (origin, traffic) = (Arc::clone(&self.origin), self.traffic.clone());
+        let now = Instant::now();
+        Self::of(origin, method.clone(), now, traffic, Span::default())
+    }
+
+    fn of(origin: Arc<Origin>, method: Method, at: Instant, traffic: Traffic, span: Span) -> Self {
         Self {
-            request_id: self.request_id,
-            client_request_id: self.client_request_id.clone(),
+            origin,
+            method,
+            traffic,
+            span,
             upstream_request_id: None,
-            listener: self.listener,
-            method: method.clone(),
-            path: Arc::clone(&self.path),
-            traffic: self.traffic.clone(),
-            span: Span::default(),
-            arrived: Instant::now(),
+            arrived: at,
             admitted: None,
             caller: String::new(),
             upstream: String::new(),
@@ -138,7 +133,8 @@ impl Record {
 
     /// What a refusal of it names it by.
     pub(super) fn ids(&self) -> Ids {
-        Ids::of(self.request_id, self.client_request_id.as_deref())
+        let origin = &self.origin;
+        Ids::of(origin.request_id, origin.client_request_id.as_deref())
     }
 
     /// From here on the call is the upstream's.
@@ -225,17 +221,18 @@ impl Drop for Record {
 
 impl Record {
     fn say(&self, line: &mut Line, now: Instant) {
-        line.word("listener", self.listener);
-        line.word("request_id", self.request_id.text().as_str());
+        let origin = &self.origin;
+        line.word("listener", origin.listener);
+        line.word("request_id", origin.request_id.text().as_str());
         // Visible ASCII alone, so that it cannot steer a terminal either.
-        if let Some(id) = &self.client_request_id {
+        if let Some(id) = &origin.client_request_id {
             line.text("client_request_id", id);
         }
         if let Some(id) = &self.upstream_request_id {
             line.text("upstream_request_id", id);
         }
         line.word("method", self.method.as_str());
-        line.word("path", &self.path);
+        line.word("path", &origin.path);
         line.text("caller", &self.caller);
         line.text("upstream", &self.upstream);
         line.text("workload", &self.workload);
