@@ -129,7 +129,8 @@ fn insert_page_headers() {
 /// A file of the site, or the page that says that there is no such page.
 async fn file_or_no_page(State(pages): State<Pages>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        return Problem::method_not_allowed().into_response();
+        let allowed = [(header::ALLOW, "GET, HEAD")];
+        return (allowed, Problem::method_not_allowed()).into_response();
     }
     let (parts, _) = request.into_parts();
     if is_compressed(parts.uri.path()) {

@@ -12,7 +12,7 @@ mod support;
 use std::{net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, StatusCode, header::ALLOW};
 use http_body_util::Full;
 use support::{
     TestApp,
@@ -132,7 +132,7 @@ fn bad_heads(host: SocketAddr) -> Vec<(String, u16)> {
         ),
         (
             format!("CONNECT evil.example:443 HTTP/1.1\r\nHost: {host}\r\n\r\n"),
-            405,
+            421,
         ),
         (
             format!("GET http://evil.example/ HTTP/1.1\r\nHost: {host}\r\n\r\n"),
@@ -270,6 +270,7 @@ async fn heads_of_http2_have_the_same_bounds() {
         *trace.method_mut() = Method::TRACE;
         let told = client.send(to, trace).await.1;
         assert_eq!(told.status, StatusCode::METHOD_NOT_ALLOWED);
+        assert!(told.headers.contains_key(ALLOW));
     }
     assert_eq!(peer.counts().arrived, 0);
     app.stop().await;

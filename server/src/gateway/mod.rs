@@ -155,6 +155,9 @@ impl GatewayState {
 }
 
 impl Answer for GatewayState {
+    /// Whatever an upstream may take; the rest are tunnels and echoes.
+    const METHODS: Option<&'static str> = Some("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+
     /// Every path is a call.
     async fn answer(&self, request: Request<Body>, arrived: Arrived) -> Response {
         let gateway = &self.0;

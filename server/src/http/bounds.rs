@@ -9,13 +9,14 @@ use super::{Problem, connection::HEADERS_MAX};
 /// servers (IIS, http.sys). The head as a whole is bounded by the connection.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
+/// Whether a method asks for no resource: for a tunnel, or for an echo of what browsers hide
+/// from scripts.
+pub(super) fn is_no_call(method: &Method) -> bool {
+    [Method::CONNECT, Method::TRACE].contains(method) || method.as_str() == "TRACK"
+}
+
 /// Why a request is none.
 pub(super) fn problem<B>(request: &Request<B>) -> Option<Problem> {
-    let method = request.method();
-    // A tunnel, and echoes of what browsers hide from scripts.
-    if [Method::CONNECT, Method::TRACE].contains(method) || method.as_str() == "TRACK" {
-        return Some(Problem::method_not_allowed());
-    }
     if !is_framed_plainly(request.headers()) {
         let title = "The only transfer coding is chunked, once";
         return Some(Problem::new(StatusCode::BAD_REQUEST, "bad_framing", title));

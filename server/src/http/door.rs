@@ -7,13 +7,17 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
-use http::Request;
+use http::{Request, header::ALLOW};
 use tower::ServiceExt as _;
 
 use super::{AllowedHosts, Arrived, Entry, Problem, bounds, forwarded, hosts};
 
 /// Answers calls.
 pub trait Answer: Clone + Send + Sync + 'static {
+    /// What it takes at every address alike, as a refused method is told; none: each address
+    /// tells its own.
+    const METHODS: Option<&'static str> = None;
+
     /// Answers one, and writes its line in the log.
     fn answer(
         &self,
@@ -64,10 +68,14 @@ impl Guard {
 
 impl<A: Answer> Answer for Guarded<A> {
     async fn answer(&self, mut request: Request<Body>, arrived: Arrived) -> Response {
-        let Some(problem) = self.guard.problem(&mut request) else {
+        let is_no_call = bounds::is_no_call(request.method());
+        let response = if let Some(problem) = self.guard.problem(&mut request) {
+            problem.into_response()
+        } else if let Some(methods) = A::METHODS.filter(|_| is_no_call) {
+            ([(ALLOW, methods)], Problem::method_not_allowed()).into_response()
+        } else {
             return self.inside.answer(request, arrived).await;
         };
-        let response = problem.into_response();
         Entry::of(arrived).answered(response.status());
         response
     }
