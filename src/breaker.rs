@@ -180,6 +180,12 @@ impl Breaker {
         })
     }
 
+    /// When time alone ends a recovery.
+    pub(crate) fn recovered_at(&self) -> Option<Instant> {
+        let records = [&self.throttle, &self.outage].into_iter();
+        records.filter_map(Record::forgotten_at).min()
+    }
+
     /// A call was granted. True if it is a probe: its lease is short, and cannot be renewed.
     pub(crate) fn granted(&mut self, permit: Permit) -> bool {
         if self.forced.is_some() {

@@ -8,6 +8,7 @@
 //! at app scope would starve jobs for ever. One that cannot fit before its hold is over is
 //! refused as soon as that is known.
 
+use crate::breaker::Breaker;
 use crate::budget::{Cost, Shortage};
 use crate::call::{Call, Lane, Scope};
 use crate::charge::Stand;
@@ -36,6 +37,8 @@ struct Blocked {
     scope: Scope,
     /// What does there.
     narrowest: Shortage,
+    /// When a budget that recovers does so by time alone, answers or not.
+    recovered_at: Option<Instant>,
 }
 
 impl Stand {
@@ -305,6 +308,7 @@ impl Engine {
                 worst,
                 scope,
                 narrowest,
+                recovered_at,
             }) = self.blocked(&waiter)
             else {
                 return Next::Fits(waiter);
@@ -313,7 +317,11 @@ impl Engine {
                 self.give_up(queue, &waiter);
                 continue;
             }
-            let until = narrowest.exact.then_some(narrowest.at);
+            let until = if narrowest.exact {
+                Some(narrowest.at)
+            } else {
+                recovered_at
+            };
             match scope {
                 // Until its own room is free; then it may have to hold its turn for the app's.
                 Scope::User => queue.put_user_aside(&waiter, until),
@@ -352,10 +360,14 @@ impl Engine {
             .iter()
             .map(|(_, shortage)| *shortage)
             .reduce(Shortage::and)?;
+        let breakers = charges
+            .iter()
+            .filter_map(|charge| self.tree.get(charge.place?)?.breaker());
         Some(Blocked {
             worst,
             scope,
             narrowest,
+            recovered_at: breakers.filter_map(Breaker::recovered_at).min(),
         })
     }
 

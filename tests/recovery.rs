@@ -81,6 +81,33 @@ fn a_broken_call_of_one_user_keeps_no_recovery_of_the_app_waiting() {
     let (_, _) = (world.go("dan"), world.go("eve"));
 }
 
+/// The call in flight is renewed and renewed; who waits behind it wakes when the recovery ends.
+#[test]
+fn a_recovery_without_answers_is_over_after_ten_minutes_for_those_who_wait_too() {
+    let mut world = World::new();
+    world.call("ana", &throttled(Some(USER), Some(1_000)));
+    world.pass_ms(1_000);
+    world.call("ana", &FINE);
+    let over_at = world.now.plus_ms(600_000);
+    let slow = world.go("ana");
+    for _ in 0..6 {
+        world.pass_ms(95_000);
+        world.engine.renew(world.now, slow).expect("it still runs");
+    }
+    let hold = world.now.plus_ms(60_000);
+    let waits = world
+        .engine
+        .ask(world.now, &call("ana", Lane::Foreground), hold);
+    assert!(matches!(waits, Answer::Parked(_)), "{waits:?}");
+    assert_eq!(world.engine.wake_at(), Some(over_at));
+    world.pass_ms(30_000);
+    let settled = world.engine.take_settled();
+    assert!(
+        matches!(&settled[..], [one] if one.outcome.is_ok()),
+        "{settled:?}"
+    );
+}
+
 /// Of the calls that ran when the server was killed, those of its own connections are broken;
 /// a program that took a permit tells the end of its call to the next server.
 #[test]

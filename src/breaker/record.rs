@@ -107,6 +107,14 @@ impl Record {
         }
     }
 
+    /// When a recovery that no answer moves on is over by itself.
+    pub(super) fn forgotten_at(&self) -> Option<Instant> {
+        match self.state {
+            State::Recovering { active_at, .. } => Some(active_at.plus_ms(QUIET_MS)),
+            _ => None,
+        }
+    }
+
     /// A call was granted: if the record is half-open, it is the probe.
     pub(super) fn take_probe(&mut self, permit: Permit) -> bool {
         match &mut self.state {
