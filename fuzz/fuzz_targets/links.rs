@@ -19,15 +19,15 @@ use aligned::{Escapes, links_changed};
 use links::{Answers, Document, Format, Links, decode, rewrite};
 
 // The server's own files: the whole server would take minutes to build.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/config/address.rs"]
 mod address;
 #[path = "../../server/src/gateway/links/tests/aligned.rs"]
 mod aligned;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/gateway/links/mod.rs"]
 mod links;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/gateway/read_ahead.rs"]
 mod read_ahead;
 
