@@ -15,16 +15,16 @@ use config::WebAddress;
 use paths::PathPattern;
 
 // The server's parsers, from their files: the whole server would take minutes to build.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/config/address.rs"]
 mod address;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/gateway/bearer.rs"]
 mod bearer;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/gateway/path.rs"]
 mod path;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the server uses the rest")]
 #[path = "../../server/src/config/paths.rs"]
 mod paths;
 
