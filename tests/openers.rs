@@ -1,39 +1,22 @@
 //! For whom user keys come to be, so that a driver can bound how many each opens.
 
 #![allow(
+    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use spillway::{
-    Answer, Call, Dimension, Ended, Engine, Instant, Lane, Layer, Opener, Policy, Scope, Settings,
-    Share,
-};
-
-const WINDOW_MS: u64 = 60_000;
-
-const SETTINGS: Settings = Settings {
-    users_max: 1_000,
-    waiters_max: 100,
-    lease_ms: 120_000,
-    renewals_ms_max: 900_000,
-    probe_ms: 30_000,
-    background_turn: 20,
-    global: None,
-    told_ms_max: u64::MAX,
-    hash_seed: 7,
-};
+use spillway::{Answer, Call, Ended, Engine, Instant, Lane, Opener, Scope};
+use support::{MINUTE, SETTINGS, policy};
 
 fn engine(scope: Scope, limit: u32) -> Engine {
-    let rate = Dimension::Rate {
-        window_ms: WINDOW_MS,
-    };
-    let layers = vec![Layer::new(scope, rate, limit).unwrap()];
-    let policy = Policy::new(layers, Share::HALF).unwrap();
+    let policy = policy(&[(scope, MINUTE, limit)]);
     Engine::new(SETTINGS, vec![policy], Instant(0))
 }
 
@@ -80,7 +63,7 @@ fn each_key_is_counted_once_for_whom_it_came_to_be_until_it_vanishes() {
     assert_eq!(engine.users(), 51);
     assert!(engine.knows_user(&call(0)) && !engine.knows_user(&call(50)));
 
-    engine.drop_idle(Instant(3 * WINDOW_MS));
+    engine.drop_idle(Instant(3 * 60_000));
     count(&mut engine, &mut open);
     assert_eq!(open, BTreeMap::from([(opener(1), 0), (opener(2), 0)]));
     assert_eq!(engine.users(), 0);

@@ -1,43 +1,34 @@
 //! Several engines that share an upstream, each with its own apps, beside one with all.
 
 #![allow(
+    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use spillway::{
-    Answer, Call, Dimension, Engine, Instant, Lane, Layer, Permit, Policy, Refusal, Scope,
-    Settings, Share, WorkloadView,
+    Answer, Call, Engine, Instant, Lane, Permit, Refusal, Scope, Settings, WorkloadView,
 };
+use support::{MINUTE, policy};
 
 const ENGINES: usize = 3;
 const APPS: usize = 7;
 const USERS: usize = 5;
 
+/// The second workload holds the upstream's own limits.
 const SETTINGS: Settings = Settings {
-    users_max: 1_000,
-    waiters_max: 100,
-    lease_ms: 120_000,
-    renewals_ms_max: 900_000,
-    probe_ms: 30_000,
-    background_turn: 20,
     global: Some(1),
-    told_ms_max: u64::MAX,
-    hash_seed: 7,
+    ..support::SETTINGS
 };
 
 fn engine() -> Engine {
-    let policy = |limits: [(Scope, u32); 2]| {
-        let layers = limits.map(|(scope, limit)| {
-            Layer::new(scope, Dimension::Rate { window_ms: 60_000 }, limit).unwrap()
-        });
-        Policy::new(layers.to_vec(), Share::HALF).unwrap()
-    };
-    let own = policy([(Scope::User, 4), (Scope::Tenant, 9)]);
-    let global = policy([(Scope::Tenant, 40), (Scope::App, 12)]);
+    let own = policy(&[(Scope::User, MINUTE, 4), (Scope::Tenant, MINUTE, 9)]);
+    let global = policy(&[(Scope::Tenant, MINUTE, 40), (Scope::App, MINUTE, 12)]);
     Engine::new(SETTINGS, vec![own, global], Instant(0))
 }
 

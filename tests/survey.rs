@@ -6,33 +6,26 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod support;
+
 use spillway::{
-    Answer, Call, Dimension, Engine, Instant, Lane, Layer, PerLane, Permit, Policy, Scope,
-    Settings, Share, Status, Survey, SurveyStep,
+    Answer, Call, Dimension, Engine, Instant, Lane, PerLane, Permit, Scope, Settings, Status,
+    Survey, SurveyStep,
 };
+use support::{MINUTE, SETTINGS, policy};
 
 const START: Instant = Instant(1_800_000_000_000);
-const MINUTE: Dimension = Dimension::Rate { window_ms: 60_000 };
 
 fn engine() -> Engine {
     let settings = Settings {
         users_max: 10_000,
-        waiters_max: 100,
-        lease_ms: 120_000,
-        renewals_ms_max: 900_000,
-        probe_ms: 30_000,
-        background_turn: 20,
-        global: None,
-        told_ms_max: u64::MAX,
-        hash_seed: 7,
+        ..SETTINGS
     };
-    let layers = [
+    let policy = policy(&[
         (Scope::User, MINUTE, 10),
         (Scope::User, Dimension::Concurrency, 4),
         (Scope::App, Dimension::Concurrency, 2_000),
-    ]
-    .map(|(scope, dimension, limit)| Layer::new(scope, dimension, limit).expect("legal"));
-    let policy = Policy::new(layers.to_vec(), Share::HALF).expect("legal");
+    ]);
     Engine::new(settings, vec![policy], START)
 }
 
