@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use crate::{config, demo, serve, simulate, token};
+use crate::{audit, config, demo, serve, simulate, token};
 
 /// What was asked for is impossible as it was configured; no port was bound, or it was
 /// given back at once.
@@ -29,6 +29,9 @@ pub enum Failure {
     /// A token was not made, listed or revoked.
     #[error(transparent)]
     Token(#[from] token::Error),
+    /// The audit log is not as it was written, or cannot be looked at.
+    #[error(transparent)]
+    Audit(#[from] audit::Error),
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -49,6 +52,7 @@ impl Failure {
             Self::Serve(error) => error.at_start(),
             Self::Demo(error) => error.at_start(),
             Self::Token(error) => error.at_start(),
+            Self::Audit(error) => error.at_start(),
             Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })

@@ -2,6 +2,7 @@
 //!
 //! - [`config`] and [`cli`]: what it is told at start; everything wrong ends there.
 //! - [`access`]: who gets in, and what they may do.
+//! - [`audit`]: who did what, chained so that changes are found.
 //! - [`limiter`]: drives the engine: waits, journals, restores.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
@@ -10,10 +11,11 @@
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
-//! - [`serve`], [`demo`], [`simulate`] and [`token`]: the commands; [`failure`]: how they end.
+//! - [`serve`], [`demo`], [`simulate`], [`token`] and [`audit`]: the commands; [`failure`]: how they end.
 
 pub mod access;
 pub mod api;
+pub mod audit;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -4,7 +4,7 @@ use std::{error::Error as _, io::Write, process::ExitCode};
 
 use clap::Parser;
 use spillway_server::{
-    api,
+    api, audit,
     cli::{Cli, Command},
     demo,
     failure::Failure,
@@ -37,6 +37,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Simulate(command) => Ok(simulate::run(&command, shutdown).await?),
         Command::Openapi => print(&api::document_text()),
         Command::Token(command) => Ok(token::run(&command, jiff::Timestamp::now()).await?),
+        Command::Audit(command) => Ok(audit::run(&command).await?),
     }
 }
 

@@ -3,10 +3,12 @@
 //! SQLite in write-ahead mode. Instants are parameters; nothing here reads a clock. A
 //! grant writes nothing here: counters are the journal's.
 
+mod audit;
 mod error;
 mod instance;
 mod policies;
 mod tokens;
+mod write;
 
 use std::{
     fs::{self, File},
@@ -22,6 +24,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+pub use audit::{AuditQuery, NotAudited};
 pub use error::{Error, OpenError, Reason};
 pub use instance::Instance;
 pub use policies::{NewPolicy, StoredPolicy};
@@ -50,6 +53,18 @@ impl Store {
     /// See [`OpenError`]; a database that can only be read is refused here, not at the
     /// first write.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
+        Self::open_or(url, may_make(url)).await
+    }
+
+    /// The same where there is a database: none is made.
+    ///
+    /// # Errors
+    /// There is none; else as [`Store::open`].
+    pub async fn open_existing(url: &str) -> Result<Self, OpenError> {
+        Self::open_or(url, false).await
+    }
+
+    async fn open_or(url: &str, make: bool) -> Result<Self, OpenError> {
         let options = SqliteConnectOptions::from_str(url)
             .map_err(|error| OpenError::Address(error.into()))?
             .journal_mode(SqliteJournalMode::Wal)
@@ -57,7 +72,7 @@ impl Store {
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT);
         let path = options.get_filename().to_owned();
-        let store = Self::connect(url, options)
+        let store = Self::connect(make, options)
             .await
             .map_err(|source| OpenError::Open {
                 path: path.clone(),
@@ -73,10 +88,12 @@ impl Store {
         Ok(store)
     }
 
-    async fn connect(url: &str, options: SqliteConnectOptions) -> Result<Self, Reason> {
-        if may_make(url) {
+    async fn connect(make: bool, options: SqliteConnectOptions) -> Result<Self, Reason> {
+        if make {
             ensure_file(options.get_filename())?;
         }
+        // An address may allow it, too.
+        let options = options.create_if_missing(false);
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_TIMEOUT)

@@ -1,8 +1,10 @@
 //! Versioned policies: appended, never changed.
 
+use serde_json::{Value, json};
 use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{Error, Store};
+use crate::audit::{Act, By, action};
 
 /// A policy's version as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +84,19 @@ impl Store {
             author: "spillway",
             created_at_ms: at_ms,
         };
-        self.append_policy(&seed, 1).await
+        let subject = format!("policy:{upstream}/{workload}");
+        let act = Act::new(
+            at_ms,
+            &By::system(seed.reason),
+            action::POLICY_SEED,
+            subject,
+        );
+        let document: Value = serde_json::from_str(document).unwrap_or_default();
+        let became = json!({ "version": 1, "policy": document });
+        self.append_policy(&seed, 1, &act.became(became)).await
     }
 
-    /// Appends `policy` as `version`, which must be the next one.
+    /// Appends `policy` as `version`, which must be the next one, and `act` to the audit log.
     ///
     /// # Errors
     /// [`Error::Conflict`] where that version exists; the database does not answer, or
@@ -94,7 +105,10 @@ impl Store {
         &self,
         policy: &NewPolicy<'_>,
         version: i64,
+        act: &Act,
     ) -> Result<StoredPolicy, Error> {
+        let mut write = self.write("append a policy").await?;
+        let failed = write.failed();
         let statement = format!(
             "INSERT INTO policies (upstream, workload, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}"
         );
@@ -106,15 +120,18 @@ impl Store {
             .bind(policy.reason)
             .bind(policy.author)
             .bind(policy.created_at_ms)
-            .fetch_one(&self.pool)
+            .fetch_one(write.connection())
             .await;
-        match row {
-            Ok(row) => Ok(stored(row)),
+        let stored = match row {
+            Ok(row) => stored(row),
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                Err(Error::Conflict(version))
+                return Err(Error::Conflict(version));
             }
-            Err(source) => Err(Error::on("append a policy")(source)),
-        }
+            Err(source) => return Err(failed(source)),
+        };
+        write.audit(act).await?;
+        write.commit().await?;
+        Ok(stored)
     }
 }
 

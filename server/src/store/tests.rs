@@ -1,13 +1,14 @@
 use super::*;
+use crate::audit::{Act, By, action};
 
-struct Fixture {
-    store: Store,
-    url: String,
-    _dir: tempfile::TempDir,
+pub(super) struct Fixture {
+    pub(super) store: Store,
+    pub(super) url: String,
+    pub(super) _dir: tempfile::TempDir,
 }
 
 impl Fixture {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", dir.path().join("spillway.db").display());
         Self {
@@ -24,6 +25,14 @@ impl Fixture {
             ..self
         }
     }
+}
+
+fn by() -> By {
+    By::system("a test")
+}
+
+fn act(at_ms: i64) -> Act {
+    Act::new(at_ms, &by(), action::SERVER_START, "server")
 }
 
 fn token(id: u8, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
@@ -101,9 +110,9 @@ async fn a_policy_is_seeded_once_and_survives() {
 #[tokio::test]
 async fn versions_are_appended_and_one_of_two_writers_wins() {
     let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.append_policy(&policy("1"), 1).await.unwrap();
-    store.append_policy(&policy("2"), 2).await.unwrap();
-    let late = store.append_policy(&policy("3"), 2).await;
+    store.append_policy(&policy("1"), 1, &act(7)).await.unwrap();
+    store.append_policy(&policy("2"), 2, &act(7)).await.unwrap();
+    let late = store.append_policy(&policy("3"), 2, &act(7)).await;
     assert!(matches!(late, Err(Error::Conflict(2))), "{late:?}");
     let now = store.policy("graph", "onenote").await.unwrap().unwrap();
     assert_eq!((now.version, now.document.as_str()), (2, "2"));
@@ -112,7 +121,7 @@ async fn versions_are_appended_and_one_of_two_writers_wins() {
 #[tokio::test]
 async fn a_version_is_never_changed_or_deleted() {
     let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.append_policy(&policy("1"), 1).await.unwrap();
+    store.append_policy(&policy("1"), 1, &act(7)).await.unwrap();
     for statement in ["UPDATE policies SET document = ''", "DELETE FROM policies"] {
         let error = sqlx::query(statement)
             .execute(&store.pool)
@@ -128,7 +137,7 @@ async fn tokens_are_kept_listed_and_revoked_by_name_or_id() {
     let (first, second) = (token(1, "first", None), token(2, "second", Some(500)));
     let empty = store.tokens_version().await.unwrap();
     for token in [&first, &second] {
-        store.add_token(token, 10).await.unwrap();
+        store.add_token(token, 10, &by()).await.unwrap();
     }
     assert_eq!(
         store.tokens().await.unwrap(),
@@ -145,10 +154,18 @@ async fn tokens_are_kept_listed_and_revoked_by_name_or_id() {
     );
     assert_eq!(store.tokens().await.unwrap()[0].last_used_at_ms, Some(200));
 
-    let revoked = store.revoke_token("first", 300).await.unwrap().unwrap();
+    let revoked = store
+        .revoke_token("first", 300, &by())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(revoked.id, first.id);
-    assert_eq!(store.revoke_token("first", 301).await.unwrap(), None);
-    let revoked = store.revoke_token(&second.id, 300).await.unwrap().unwrap();
+    assert_eq!(store.revoke_token("first", 301, &by()).await.unwrap(), None);
+    let revoked = store
+        .revoke_token(&second.id, 300, &by())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(revoked.id, second.id);
     assert_eq!(store.tokens().await.unwrap(), []);
     assert_ne!(store.tokens_version().await.unwrap(), both);
@@ -157,23 +174,38 @@ async fn tokens_are_kept_listed_and_revoked_by_name_or_id() {
 #[tokio::test]
 async fn a_name_is_one_valid_token_s_and_their_number_is_bounded() {
     let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.add_token(&token(1, "a", Some(50)), 2).await.unwrap();
+    store
+        .add_token(&token(1, "a", Some(50)), 2, &by())
+        .await
+        .unwrap();
     // It had expired when the next was made, and is in nobody's way.
-    store.add_token(&token(2, "a", None), 2).await.unwrap();
-    let taken = store.add_token(&token(3, "a", None), 2).await;
+    store
+        .add_token(&token(2, "a", None), 2, &by())
+        .await
+        .unwrap();
+    let taken = store.add_token(&token(3, "a", None), 2, &by()).await;
     assert!(matches!(taken, Err(Error::NameTaken)), "{taken:?}");
-    store.add_token(&token(4, "b", None), 2).await.unwrap();
-    let many = store.add_token(&token(5, "c", None), 2).await;
+    store
+        .add_token(&token(4, "b", None), 2, &by())
+        .await
+        .unwrap();
+    let many = store.add_token(&token(5, "c", None), 2, &by()).await;
     assert!(matches!(many, Err(Error::TooMany(2))), "{many:?}");
-    store.revoke_token("a", 200).await.unwrap().unwrap();
-    store.add_token(&token(6, "a", None), 2).await.unwrap();
+    store.revoke_token("a", 200, &by()).await.unwrap().unwrap();
+    store
+        .add_token(&token(6, "a", None), 2, &by())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn what_a_token_may_never_changes_and_a_revocation_is_final() {
     let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.add_token(&token(1, "a", None), 2).await.unwrap();
-    store.revoke_token("a", 200).await.unwrap().unwrap();
+    store
+        .add_token(&token(1, "a", None), 2, &by())
+        .await
+        .unwrap();
+    store.revoke_token("a", 200, &by()).await.unwrap().unwrap();
     for (statement, why) in [
         ("UPDATE tokens SET rights = ''", "never changes"),
         (
@@ -260,4 +292,54 @@ async fn a_database_that_can_only_be_read_is_refused_at_once() {
         panic!("{error:?}");
     };
     assert_eq!(source.to_string(), "attempt to write a readonly database");
+}
+
+/// What is made and taken away leaves an entry, in the same transaction: what fails leaves none.
+#[tokio::test]
+async fn tokens_and_policies_are_audited_where_they_change() {
+    let Fixture { store, _dir, .. } = Fixture::new().await;
+    let read = |entries: Vec<crate::audit::Entry>| {
+        let entries = entries.into_iter().rev();
+        let entries = entries.map(|it| (it.action, it.subject, it.was, it.became));
+        entries.collect::<Vec<_>>()
+    };
+    store
+        .seed_policy("graph", "onenote", "{\"a\":1}", 7)
+        .await
+        .unwrap();
+    store
+        .seed_policy("graph", "onenote", "{\"a\":2}", 8)
+        .await
+        .unwrap();
+    store
+        .add_token(&token(1, "a", Some(50)), 2, &by())
+        .await
+        .unwrap();
+    store
+        .add_token(&token(2, "a", None), 2, &by())
+        .await
+        .unwrap();
+    store
+        .add_token(&token(3, "a", None), 2, &by())
+        .await
+        .unwrap_err();
+    store.revoke_token("none", 9, &by()).await.unwrap();
+    store.revoke_token("a", 9, &by()).await.unwrap();
+    let shown = |expires_at_ms: Option<i64>| {
+        let token =
+            serde_json::json!({ "name": "a", "rights": {}, "expires_at_ms": expires_at_ms });
+        Some(token.to_string())
+    };
+    let seeded = serde_json::json!({ "version": 1, "policy": { "a": 1 } }).to_string();
+    let (first, second) = ("token:0000000000000001", "token:0000000000000002");
+    let expected = [
+        ("policy.seed", "policy:graph/onenote", None, Some(seeded)),
+        ("token.create", first, None, shown(Some(50))),
+        ("token.revoke", first, shown(Some(50)), None),
+        ("token.create", second, None, shown(None)),
+        ("token.revoke", second, shown(None), None),
+    ]
+    .map(|(action, subject, was, became)| (action.to_owned(), subject.to_owned(), was, became));
+    let found = store.audit(&AuditQuery::default(), 100).await.unwrap();
+    assert_eq!(read(found), expected);
 }

@@ -1,8 +1,10 @@
 //! The tokens of programs. Their secrets are not here, only the hashes of these.
 
-use sqlx::{Row, sqlite::SqliteRow};
+use serde_json::{Value, json};
+use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{Error, Store};
+use crate::audit::{Act, By, action};
 
 /// A token as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,45 +42,35 @@ impl Store {
     /// # Errors
     /// [`Error::NameTaken`], [`Error::TooMany`]; the database does not answer, or cannot be
     /// written.
-    pub async fn add_token(&self, token: &StoredToken, valid_max: u32) -> Result<(), Error> {
-        let add = || Error::on("keep a token");
-        let mut transaction = self.pool.begin().await.map_err(add())?;
-        // A write first: so no other writer comes between looking and writing.
-        sqlx::query("UPDATE tokens SET revoked_at_ms = ? WHERE name = ? AND revoked_at_ms IS NULL AND expires_at_ms <= ?")
-            .bind(token.created_at_ms)
-            .bind(&token.name)
-            .bind(token.created_at_ms)
-            .execute(&mut *transaction)
-            .await
-            .map_err(add())?;
-        let valid: i64 = sqlx::query_scalar(
-            "SELECT COUNT(*) FROM tokens WHERE revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?)",
-        )
-        .bind(token.created_at_ms)
-        .fetch_one(&mut *transaction)
-        .await
-        .map_err(add())?;
-        if valid >= i64::from(valid_max) {
+    pub async fn add_token(
+        &self,
+        token: &StoredToken,
+        valid_max: u32,
+        by: &By,
+    ) -> Result<(), Error> {
+        let at_ms = token.created_at_ms;
+        let mut write = self.write("keep a token").await?;
+        let failed = write.failed();
+        let expired = revoke_expired(write.connection(), &token.name, at_ms).await;
+        for expired in expired.map_err(failed)? {
+            write.audit(&revocation(&expired, at_ms, by)).await?;
+        }
+        let failed = write.failed();
+        let valid = count_valid(write.connection(), at_ms).await;
+        if valid.map_err(failed)? >= i64::from(valid_max) {
             return Err(Error::TooMany(valid_max));
         }
-        let statement = format!("INSERT INTO tokens ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)");
-        let written = sqlx::query(&statement)
-            .bind(&token.id)
-            .bind(&token.name)
-            .bind(&token.secret_sha256)
-            .bind(&token.rights)
-            .bind(token.created_at_ms)
-            .bind(token.expires_at_ms)
-            .bind(token.last_used_at_ms)
-            .execute(&mut *transaction)
-            .await;
-        match written {
-            Ok(_) => transaction.commit().await.map_err(add()),
+        let failed = write.failed();
+        match insert(write.connection(), token).await {
+            Ok(()) => {}
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                Err(Error::NameTaken)
+                return Err(Error::NameTaken);
             }
-            Err(source) => Err(add()(source)),
+            Err(source) => return Err(failed(source)),
         }
+        let act = Act::new(at_ms, by, action::TOKEN_CREATE, subject(token));
+        write.audit(&act.became(shown(token))).await?;
+        write.commit().await
     }
 
     /// All tokens that are not revoked, the expired ones too, the oldest first.
@@ -103,6 +95,7 @@ impl Store {
         &self,
         name_or_id: &str,
         at_ms: i64,
+        by: &By,
     ) -> Result<Option<StoredToken>, Error> {
         // An id before a name: whoever names a token like another's id cannot shield it.
         let statement = format!(
@@ -111,15 +104,21 @@ impl Store {
                 ORDER BY id = ? DESC LIMIT 1
             ) RETURNING {COLUMNS}"
         );
+        let mut write = self.write("revoke a token").await?;
+        let failed = write.failed();
         let row = sqlx::query(&statement)
             .bind(at_ms)
             .bind(name_or_id)
             .bind(name_or_id)
             .bind(name_or_id)
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(Error::on("revoke a token"))?;
-        Ok(row.map(stored))
+            .fetch_optional(write.connection())
+            .await;
+        let Some(token) = row.map_err(failed)?.map(stored) else {
+            return Ok(None);
+        };
+        write.audit(&revocation(&token, at_ms, by)).await?;
+        write.commit().await?;
+        Ok(Some(token))
     }
 
     /// What to compare to know whether [`Store::tokens`] would answer with other tokens.
@@ -152,6 +151,53 @@ impl Store {
             .map(drop)
             .map_err(Error::on("note a token's use"))
     }
+}
+
+async fn revoke_expired(
+    connection: &mut SqliteConnection,
+    name: &str,
+    at_ms: i64,
+) -> Result<Vec<StoredToken>, sqlx::Error> {
+    let statement = format!(
+        "UPDATE tokens SET revoked_at_ms = ? WHERE name = ? AND revoked_at_ms IS NULL AND expires_at_ms <= ? RETURNING {COLUMNS}"
+    );
+    let expired = sqlx::query(&statement).bind(at_ms).bind(name).bind(at_ms);
+    let expired = expired.fetch_all(connection).await?;
+    Ok(expired.into_iter().map(stored).collect())
+}
+
+async fn count_valid(connection: &mut SqliteConnection, at_ms: i64) -> Result<i64, sqlx::Error> {
+    let valid = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM tokens WHERE revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?)",
+    );
+    valid.bind(at_ms).fetch_one(connection).await
+}
+
+async fn insert(connection: &mut SqliteConnection, token: &StoredToken) -> Result<(), sqlx::Error> {
+    let statement = format!("INSERT INTO tokens ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)");
+    let insert = sqlx::query(&statement)
+        .bind(&token.id)
+        .bind(&token.name)
+        .bind(&token.secret_sha256)
+        .bind(&token.rights)
+        .bind(token.created_at_ms)
+        .bind(token.expires_at_ms)
+        .bind(token.last_used_at_ms);
+    insert.execute(connection).await.map(drop)
+}
+
+fn subject(token: &StoredToken) -> String {
+    format!("token:{}", token.id)
+}
+
+fn revocation(token: &StoredToken, at_ms: i64, by: &By) -> Act {
+    Act::new(at_ms, by, action::TOKEN_REVOKE, subject(token)).was(shown(token))
+}
+
+/// What the audit log says of a token: nothing of its secret.
+fn shown(token: &StoredToken) -> Value {
+    let rights = serde_json::from_str(&token.rights).unwrap_or(Value::Null);
+    json!({ "name": token.name, "rights": rights, "expires_at_ms": token.expires_at_ms })
 }
 
 fn stored(row: SqliteRow) -> StoredToken {

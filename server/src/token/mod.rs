@@ -11,6 +11,7 @@ pub use args::{Command, Create, Expiry, Token};
 
 use crate::{
     access::{Impossible, TokenSecret, tokens::VALID_MAX},
+    audit::By,
     config::{self, Config},
     store::{self, Store, StoredToken},
 };
@@ -72,7 +73,9 @@ pub async fn run(token: &Token, now: Timestamp) -> Result<(), Error> {
         Command::Create(create) => {
             let (secret, draft) = draft(create, &config, now)?;
             let store = Store::open(&config.server.database_url).await?;
-            let kept = store.add_token(&draft, VALID_MAX).await;
+            let kept = store
+                .add_token(&draft, VALID_MAX, &By::command_line())
+                .await;
             (store, kept.map(|()| secret.reveal() + "\n")?)
         }
         Command::List => {
@@ -82,7 +85,8 @@ pub async fn run(token: &Token, now: Timestamp) -> Result<(), Error> {
         }
         Command::Revoke { token } => {
             let store = Store::open(&config.server.database_url).await?;
-            let revoked = store.revoke_token(token, now.as_millisecond()).await?;
+            let by = By::command_line();
+            let revoked = store.revoke_token(token, now.as_millisecond(), &by).await?;
             let revoked = revoked.ok_or_else(|| Error::NoSuchToken(token.clone()))?;
             (store, listing::revoked(&revoked))
         }

@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod audit;
 mod bearers;
 mod entry;
 mod networks;

@@ -21,6 +21,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use spillway_server::{
     access::{Rights, Role, Scope, TokenHash, TokenSecret},
+    audit::By,
     config::Config,
     http::Shutdown,
     serve::{self, Options, Ready},
@@ -153,7 +154,10 @@ impl TestApp {
             last_used_at_ms: None,
         };
         let store = self.store().await;
-        store.add_token(&token, 100).await.unwrap();
+        store
+            .add_token(&token, 100, &By::command_line())
+            .await
+            .unwrap();
         store.close().await;
         secret.reveal()
     }
@@ -164,7 +168,10 @@ impl TestApp {
         let store = self.store().await;
         let tokens = store.tokens().await.unwrap();
         let token = tokens.iter().find(|token| token.secret_sha256 == hash);
-        let revoked = store.revoke_token(&token.unwrap().id, 0).await.unwrap();
+        let revoked = store
+            .revoke_token(&token.unwrap().id, 0, &By::command_line())
+            .await
+            .unwrap();
         assert!(revoked.is_some());
         store.close().await;
     }

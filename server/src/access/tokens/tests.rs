@@ -1,5 +1,6 @@
 use super::*;
 use crate::access::{Role, Scope, TokenSecret};
+use crate::audit::By;
 
 const NOW_MS: i64 = 1_000_000;
 
@@ -73,7 +74,10 @@ impl Fixture {
     async fn add(&self, name: &str, expires_at_ms: Option<i64>) -> TokenSecret {
         let secret = TokenSecret::random();
         let token = stored(&secret, name, expires_at_ms);
-        self.store.add_token(&token, VALID_MAX).await.unwrap();
+        self.store
+            .add_token(&token, VALID_MAX, &By::system("a test"))
+            .await
+            .unwrap();
         secret
     }
 
@@ -109,7 +113,7 @@ async fn a_revocation_by_another_takes_hold_at_the_next_look() {
     assert_eq!(held.validity.check(at(NOW_MS)), Ok(()));
     fixture
         .store
-        .revoke_token("a", NOW_MS)
+        .revoke_token("a", NOW_MS, &By::system("a test"))
         .await
         .unwrap()
         .unwrap();
@@ -196,7 +200,11 @@ async fn a_damaged_token_lets_nobody_in_and_others_stay() {
         rights: "{}".into(),
         ..stored(&secret, "a", None)
     };
-    fixture.store.add_token(&damaged, VALID_MAX).await.unwrap();
+    fixture
+        .store
+        .add_token(&damaged, VALID_MAX, &By::system("a test"))
+        .await
+        .unwrap();
     assert_eq!(fixture.find(&secret, NOW_MS).await, Err(NotValid::Unknown));
     assert!(fixture.find(&other, NOW_MS).await.is_ok());
 }

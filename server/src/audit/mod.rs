@@ -1,0 +1,21 @@
+//! The audit log: who did what, when, from where, why, and what it changed.
+//!
+//! An [`Act`] is what somebody does, an [`Entry`] the row that it became. What changes the
+//! database is written in one transaction with its entry; what does not is done only while its
+//! entry can be written (`Store::audited`). Each entry is chained to the one before it by its
+//! hash ([`entry`]), which [`verify`] checks, and is copied to the log once it is on disk.
+
+pub mod action;
+mod actor;
+mod args;
+mod command;
+mod entry;
+mod trail;
+mod verify;
+
+pub use actor::{Actor, ActorKind, By};
+pub use args::{Audit, Command};
+pub use command::{Error, run};
+pub use entry::{Act, Entry, EntryHash, Head, NoHead};
+pub use trail::Trail;
+pub use verify::{Broken, Chain};
