@@ -23,6 +23,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use crate::{
     access::{Access, Tokens, TrustedProxies},
     api::{self, Api},
+    audit::{Act, By, Trail, action},
     config::{self, Config, WebAddress},
     dashboard, gateway,
     gateway::GatewayState,
@@ -96,6 +97,9 @@ pub enum Error {
     /// The tokens cannot be read.
     #[error("server.database_url")]
     Tokens(#[source] store::Error),
+    /// That it serves cannot be written down.
+    #[error("server.database_url")]
+    Audit(#[source] store::Error),
     /// The limits or their counters cannot be used.
     #[error("server.state_dir")]
     Limiters(#[source] limiter::OpenError),
@@ -182,6 +186,8 @@ pub async fn run(
         traces.clone(),
     )?;
     let listeners = Listeners::bind(&config.server, tls).await?;
+    let started = store.record(&options.started(jiff::Timestamp::now())).await;
+    started.map_err(Error::Audit)?;
     let limiters = Arc::new(limiters);
     let house = House {
         config,
@@ -212,6 +218,18 @@ impl Options {
             }
         }
         Ok(())
+    }
+
+    /// What the audit log says of a start: how it is run changes who gets in, and what counts.
+    fn started(self, now: jiff::Timestamp) -> Act {
+        let at_ms = now.as_millisecond();
+        let how = serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "open": self.open,
+            "assume_empty": self.recovery == Recovery::AssumeEmpty,
+            "time_scale": self.time_scale,
+        });
+        Act::new(at_ms, &By::command_line(), action::SERVER_START, "server").became(how)
     }
 
     fn check_pace(self, config: &Config) -> Result<(), Error> {
@@ -398,11 +416,20 @@ impl House {
             Arc::clone(&self.limiters),
             Arc::clone(publisher),
             Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
+            self.trail(),
             self.shutdown.clone(),
         );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
         let traced = from_fn_with_state(self.traces.clone(), traces::request);
         dashboard::secured(api.routes(self.health()).merge(pages).layer(traced))
+    }
+
+    fn trail(&self) -> Trail {
+        let proxies = self.config.server.trusted_proxies.clone();
+        Trail {
+            store: self.store.clone(),
+            proxies: TrustedProxies::new(proxies),
+        }
     }
 
     fn health(&self) -> Health {

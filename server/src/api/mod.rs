@@ -1,6 +1,7 @@
 //! The API: `/api/v1` on the dashboard's port.
 
 mod accept;
+mod audit;
 mod json;
 mod live;
 mod metrics;
@@ -24,6 +25,7 @@ use axum::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
+    audit::Trail,
     http::{Health, Problem, Shutdown},
     limiter::Limiters,
     live::Publisher,
@@ -42,6 +44,7 @@ pub struct Api {
     streams: Arc<tokio::sync::Semaphore>,
     repeated: permits::Repeated,
     metrics: Metrics,
+    trail: Trail,
     shutdown: Shutdown,
 }
 
@@ -52,6 +55,7 @@ impl Api {
         limiters: Arc<Limiters>,
         publisher: Arc<Publisher>,
         metrics: Metrics,
+        trail: Trail,
         shutdown: Shutdown,
     ) -> Self {
         let streams = Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX));
@@ -61,6 +65,7 @@ impl Api {
             streams,
             repeated: permits::Repeated::default(),
             metrics,
+            trail,
             shutdown,
         }
     }
@@ -94,6 +99,7 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(live::get))
         .routes(routes!(metrics::get))
         .routes(routes!(openapi::get))
+        .routes(routes!(audit::get))
         .merge(operations::routes())
         .merge(permits::routes())
 }

@@ -67,6 +67,7 @@ const RULES: &[(&str, Rule)] = &[
         "/api/v1/lanes/{upstream}/background/resume",
         Rule::Change(Role::Operator),
     ),
+    ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/", Rule::Page),
     ("/users/{upstream}/{workload}", Rule::Page),
 ];

@@ -36,6 +36,14 @@ impl Limiter {
         workloads.map(|workload| workload.name.as_str())
     }
 
+    /// A breaker as it is now.
+    #[must_use]
+    pub fn breaker(&self, key: &Key) -> live::Breaker {
+        let shard = self.inner.shards.of(&key.app);
+        self.inner
+            .with(shard, |core, clock| current(core, clock, key))
+    }
+
     /// Forces a breaker open or closed for so long (wall time), and says what it is now.
     ///
     /// # Errors
@@ -78,10 +86,14 @@ impl Limiter {
                 let written = core.journal.breaker(&key, breaker.as_ref());
                 written.map_err(|_| NotDone::Storage)?;
             }
-            let budget = core.engine.budget_view(clock.now(), key);
-            Ok(budget.map_or_else(live::Breaker::default, |budget| shown(&budget, clock)))
+            Ok(current(core, clock, key))
         })
     }
+}
+
+fn current(core: &mut Core, clock: &Clock, key: &Key) -> live::Breaker {
+    let budget = core.engine.budget_view(clock.now(), key);
+    budget.map_or_else(live::Breaker::default, |budget| shown(&budget, clock))
 }
 
 fn shown(budget: &BudgetView, clock: &Clock) -> live::Breaker {

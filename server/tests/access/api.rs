@@ -9,7 +9,8 @@ use crate::support::{NOBODY, Reply, TestApp, rights, send};
 use crate::{refused, sent};
 
 /// Each route, and the role and the scope that it takes.
-const ROUTES: [(Method, &str, Role, Scope); 11] = [
+const ROUTES: [(Method, &str, Role, Scope); 12] = [
+    (Method::GET, "/api/v1/audit", Role::Viewer, Scope::Read),
     (Method::GET, "/api/v1/state", Role::Viewer, Scope::Read),
     (
         Method::GET,

@@ -6,6 +6,7 @@
     reason = "a test fails by a panic"
 )]
 
+mod audit;
 mod document;
 mod lists;
 mod pauses;

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
+    access::TrustedProxies,
     api::Api,
+    audit::Trail,
     config::Config,
     http::Shutdown,
     limiter::{Limiters, Recovery},
@@ -32,13 +34,17 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let publisher = Arc::new(Publisher::new(Arc::clone(&limiters)));
     let metrics = Metrics::new(Arc::clone(&limiters), Counters::new().unwrap());
     let shutdown = Shutdown::new();
+    let trail = Trail {
+        store: store.clone(),
+        proxies: TrustedProxies::default(),
+    };
     let health = Health {
         store,
         limiters: Arc::new(|| Ok(())),
         shutdown: shutdown.clone(),
     };
     (
-        Api::new(limiters, publisher, metrics, shutdown).routes(health),
+        Api::new(limiters, publisher, metrics, trail, shutdown).routes(health),
         dir,
     )
 }

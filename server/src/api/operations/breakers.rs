@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use axum::Json;
+use serde_json::{Value, json};
 use spillway::Key;
 use spillway_app::live::Breaker;
 use utoipa::IntoResponses;
 
 use super::super::json::BodyRefused;
 use super::asked::{Lasting, Wish};
-use super::target::{Asked, OfWorkload};
+use super::target::{Asked, OfWorkload, Steered, Steering};
 use super::{Answer, Refused, in_force, not_done};
-use crate::limiter::Limiter;
+use crate::{
+    audit::action,
+    limiter::{Limiter, NotDone},
+};
 
 const FORCED: Lasting = Lasting {
     default: Duration::from_secs(10 * 60),
@@ -44,7 +48,7 @@ enum Forced {
     responses(BodyRefused, Refused, Forced)
 )]
 pub(super) async fn open(asked: Asked<OfWorkload>) -> Answer {
-    force(&asked, true)
+    force(&asked, true).await
 }
 
 /// Let the calls of a budget through, whatever the upstream says
@@ -60,7 +64,7 @@ pub(super) async fn open(asked: Asked<OfWorkload>) -> Answer {
     responses(BodyRefused, Refused, Forced)
 )]
 pub(super) async fn close(asked: Asked<OfWorkload>) -> Answer {
-    force(&asked, false)
+    force(&asked, false).await
 }
 
 /// Forget what was forced on a budget and what was learnt of it
@@ -76,34 +80,59 @@ pub(super) async fn close(asked: Asked<OfWorkload>) -> Answer {
 pub(super) async fn reset(asked: Asked<OfWorkload>) -> Answer {
     let (limiter, key) = asked.budget()?;
     asked.wish.is_for_now()?;
-    let reason = asked.wish.reason()?;
-    let breaker = limiter.reset_breaker(&key).map_err(not_done)?;
-    log(limiter, &key, "reset", None, reason);
-    Ok(in_force(Json(breaker)))
+    steer(&asked, limiter, &key, action::BREAKER_RESET, || {
+        limiter.reset_breaker(&key)
+    })
+    .await
 }
 
-fn force(asked: &Asked<OfWorkload>, open: bool) -> Answer {
+async fn force(asked: &Asked<OfWorkload>, open: bool) -> Answer {
     let (limiter, key) = asked.budget()?;
     let now = asked.api.limiters.clock().wall_now();
     let lasts = asked.wish.lasts(now, FORCED)?;
-    let reason = asked.wish.reason()?;
-    let breaker = limiter.force_breaker(&key, open, lasts).map_err(not_done)?;
-    let to = if open { "open" } else { "closed" };
-    log(limiter, &key, to, breaker.until.as_deref(), reason);
-    Ok(in_force(Json(breaker)))
+    let action = if open {
+        action::BREAKER_OPEN
+    } else {
+        action::BREAKER_CLOSE
+    };
+    steer(asked, limiter, &key, action, || {
+        limiter.force_breaker(&key, open, lasts)
+    })
+    .await
 }
 
-fn log(limiter: &Limiter, key: &Key, to: &str, until: Option<&str>, reason: &str) {
-    tracing::info!(
-        upstream = limiter.name(),
-        workload = limiter.limited().nth(key.workload),
-        scope = %key.scope,
-        app = key.app,
-        tenant = key.tenant,
-        user = key.user,
-        to,
-        until,
-        reason,
-        "an operator forced a breaker"
-    );
+async fn steer(
+    asked: &Asked<OfWorkload>,
+    limiter: &Limiter,
+    key: &Key,
+    action: &'static str,
+    act: impl FnOnce() -> Result<Breaker, NotDone>,
+) -> Answer {
+    let workload = limiter.limited().nth(key.workload).unwrap_or_default();
+    let steering = Steering {
+        action,
+        subject: format!("breaker:{}/{workload}", limiter.name()),
+        reason: asked.wish.reason()?,
+    };
+    let breaker = asked.steer(steering, || {
+        let was = limiter.breaker(key);
+        let breaker = act().map_err(not_done)?;
+        Ok(Steered {
+            was: Some(shown(key, &was)),
+            became: Some(shown(key, &breaker)),
+            answer: breaker,
+        })
+    });
+    Ok(in_force(Json(breaker.await?)))
+}
+
+/// Whose breaker, and how it is.
+fn shown(key: &Key, breaker: &Breaker) -> Value {
+    json!({
+        "scope": key.scope,
+        "app": key.app,
+        "tenant": key.tenant,
+        "user": key.user,
+        "breaker": breaker,
+    })
 }

@@ -5,13 +5,18 @@ use std::time::Duration;
 use axum::{Json, response::IntoResponse as _};
 use http::StatusCode;
 use serde_json::json;
+use spillway::Whose;
 use utoipa::ToSchema;
 
 use super::super::json::BodyRefused;
 use super::asked::{Lasting, Scope, Wish};
-use super::target::{Asked, OfUpstream};
+use super::target::{Asked, OfUpstream, Steered, Steering};
 use super::{Answer, Refused, in_force, not_done};
-use crate::{http::Problem, limiter::Pause};
+use crate::{
+    audit::action,
+    http::Problem,
+    limiter::{Limiter, Pause},
+};
 
 const PAUSED: Lasting = Lasting {
     default: Duration::from_secs(3_600),
@@ -58,16 +63,21 @@ pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
     let (limiter, whose) = asked.lane()?;
     let now = asked.api.limiters.clock().wall_now();
     let lasts = asked.wish.lasts(now, PAUSED)?;
-    let reason = asked.wish.reason()?;
-    let pause = limiter.pause(whose, lasts).map_err(not_done)?;
-    tracing::info!(
-        upstream = limiter.name(),
-        whose = ?pause.whose,
-        until = %pause.until,
-        reason,
-        "an operator paused background calls"
-    );
-    Ok(in_force(Json(shown(&pause))))
+    let steering = Steering {
+        action: action::LANE_PAUSE,
+        subject: subject(limiter),
+        reason: asked.wish.reason()?,
+    };
+    let paused = asked.steer(steering, || {
+        let was = in_force_on(limiter, &whose);
+        let pause = shown(&limiter.pause(whose, lasts).map_err(not_done)?);
+        Ok(Steered {
+            was: was.as_ref().map(shown),
+            became: Some(pause.clone()),
+            answer: pause,
+        })
+    });
+    Ok(in_force(Json(paused.await?)))
 }
 
 /// End a pause, named as it began
@@ -88,18 +98,34 @@ pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
 pub(super) async fn resume(asked: Asked<OfUpstream>) -> Answer {
     let (limiter, whose) = asked.lane()?;
     asked.wish.is_for_now()?;
-    let reason = asked.wish.reason()?;
-    if !limiter.resume(&whose).map_err(not_done)? {
-        return Err(not_paused());
-    }
-    let upstream = limiter.name();
-    tracing::info!(
-        upstream,
-        ?whose,
-        reason,
-        "an operator resumed background calls"
-    );
+    let steering = Steering {
+        action: action::LANE_RESUME,
+        subject: subject(limiter),
+        reason: asked.wish.reason()?,
+    };
+    let resumed = asked.steer(steering, || {
+        let was = in_force_on(limiter, &whose);
+        if !limiter.resume(&whose).map_err(not_done)? {
+            return Err(not_paused());
+        }
+        Ok(Steered {
+            was: was.as_ref().map(shown),
+            became: None,
+            answer: (),
+        })
+    });
+    resumed.await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn subject(limiter: &Limiter) -> String {
+    format!("lane:{}/background", limiter.name())
+}
+
+/// The pause of exactly these.
+fn in_force_on(limiter: &Limiter, whose: &Whose) -> Option<Pause> {
+    let mut pauses = limiter.pauses().into_iter();
+    pauses.find(|pause| pause.whose == *whose)
 }
 
 /// `{"state":"paused","scope":"user","app":…,"tenant":…,"user":…,"until":…}`

@@ -1,7 +1,7 @@
 //! `/api/v1/breakers` and `/api/v1/lanes`: operators force breakers and pause background calls.
 //!
 //! Whom it concerns is read in [`target`], what is wished for in [`asked`]. Everything ends by
-//! itself, is written down before it is answered, and is logged with its reason.
+//! itself, is written down before it is answered, and is audited with its reason.
 
 mod asked;
 mod breakers;
@@ -25,7 +25,8 @@ type Answer = Result<Response, Problem>;
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "it stands in the OpenAPI document")]
 enum Refused {
-    /// `storage`: it cannot be written down
+    /// `storage`: it cannot be written down, and was not done; or, where the title says so, it is in
+    /// force and missing in the audit log
     #[response(status = 503)]
     Storage,
 }

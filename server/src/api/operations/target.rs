@@ -7,19 +7,41 @@ use axum::{
 };
 use http::StatusCode;
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use spillway::{Key, Whose};
 use utoipa::IntoParams;
 
 use super::super::{Api, json::Body, named};
 use super::asked::Wish;
-use crate::{access::Caller, http::Problem, limiter::Limiter};
+use crate::{
+    access::Caller,
+    audit::{Act, By},
+    http::Problem,
+    limiter::Limiter,
+    store::NotAudited,
+};
 
 /// An operator's request: who wishes what, of what the path names.
 pub(super) struct Asked<P> {
     pub(super) api: Api,
     caller: Caller,
+    by: By,
     path: P,
     pub(super) wish: Wish,
+}
+
+/// What is done, as the audit log calls it.
+pub(super) struct Steering<'a> {
+    pub(super) action: &'static str,
+    pub(super) subject: String,
+    pub(super) reason: &'a str,
+}
+
+/// What has been done.
+pub(super) struct Steered<T> {
+    pub(super) was: Option<Value>,
+    pub(super) became: Option<Value>,
+    pub(super) answer: T,
 }
 
 /// The path of what concerns an upstream.
@@ -52,10 +74,12 @@ impl<P: DeserializeOwned + Send> FromRequest<Api> for Asked<P> {
         let Path(path) = path.map_err(|_| Problem::not_found().into_response())?;
         let caller = Extension::from_request_parts(&mut parts, api).await;
         let Extension(caller) = caller.map_err(IntoResponse::into_response)?;
+        let by = api.trail.by(&parts);
         let Body(wish) = Body::from_request(Request::from_parts(parts, body), api).await?;
         Ok(Self {
             api: api.clone(),
             caller,
+            by,
             path,
             wish,
         })
@@ -99,8 +123,44 @@ impl Asked<OfWorkload> {
 }
 
 impl<P> Asked<P> {
+    /// Does what is asked, and audits it.
+    ///
+    /// # Errors
+    /// It was not done, or it was and cannot be audited any more: the problem says which.
+    pub(super) async fn steer<T>(
+        &self,
+        steering: Steering<'_>,
+        act: impl FnOnce() -> Result<Steered<T>, Problem>,
+    ) -> Result<T, Problem> {
+        let Steering {
+            action,
+            subject,
+            reason,
+        } = steering;
+        let at_ms = self.api.limiters.clock().wall_now().as_millisecond();
+        let by = self.by.clone().because(reason);
+        let done = self.api.trail.store.audited(|| {
+            let steered = act()?;
+            let audited = Act::new(at_ms, &by, action, subject);
+            let audited = audited.was(steered.was).became(steered.became);
+            Ok((steered.answer, audited))
+        });
+        done.await.map_err(not_audited)
+    }
+
     fn limiter(&self, upstream: &str) -> Result<&Limiter, Problem> {
         self.caller.may_use(upstream)?;
         named::upstream(self.api.limiters.all(), upstream)
     }
+}
+
+/// The answer where the audit log could not be written.
+fn not_audited(not: NotAudited<Problem>) -> Problem {
+    let detail = not.to_string();
+    let title = match not {
+        NotAudited::NotDone(problem) => return problem,
+        NotAudited::Unwritable(_) => "It was not done: it cannot be written down",
+        NotAudited::Lost(_) => "It is in force, but not in the audit log",
+    };
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "storage", title).detail(detail)
 }
