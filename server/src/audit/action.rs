@@ -19,8 +19,23 @@ pub const LANE_RESUME: &str = "lane.resume";
 /// The first version of a policy was made from a preset or the configuration.
 pub const POLICY_SEED: &str = "policy.seed";
 
+/// An account was made.
+pub const ACCOUNT_CREATE: &str = "account.create";
+/// An account got another password, and its sessions ended.
+pub const ACCOUNT_PASSWORD: &str = "account.password";
+/// An account got another role, and its sessions ended.
+pub const ACCOUNT_ROLE: &str = "account.role";
+/// An account was removed, and its sessions ended.
+pub const ACCOUNT_REMOVE: &str = "account.remove";
+/// Somebody signed in.
+pub const SESSION_START: &str = "session.start";
+/// Somebody tried to sign in with a wrong name or password, or too often.
+pub const SESSION_REFUSE: &str = "session.refuse";
+/// Somebody signed out, or ended another session of theirs.
+pub const SESSION_END: &str = "session.end";
+
 /// All of them.
-pub const ALL: [&str; 9] = [
+pub const ALL: [&str; 16] = [
     SERVER_START,
     TOKEN_CREATE,
     TOKEN_REVOKE,
@@ -30,4 +45,11 @@ pub const ALL: [&str; 9] = [
     LANE_PAUSE,
     LANE_RESUME,
     POLICY_SEED,
+    ACCOUNT_CREATE,
+    ACCOUNT_PASSWORD,
+    ACCOUNT_ROLE,
+    ACCOUNT_REMOVE,
+    SESSION_START,
+    SESSION_REFUSE,
+    SESSION_END,
 ];

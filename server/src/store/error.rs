@@ -60,6 +60,18 @@ pub enum Error {
     /// As many tokens are valid as may be.
     #[error("{0} tokens are valid already, and more may not be")]
     TooMany(u32),
+    /// An account that is there has that name, in whatever case.
+    #[error("an account has this name already")]
+    AccountNameTaken,
+    /// As many accounts are there as may be.
+    #[error("there are {0} accounts already, and more may not be")]
+    TooManyAccounts(u32),
+    /// It was removed, or never was.
+    #[error("there is no such account")]
+    NoSuchAccount,
+    /// Nobody would be left who may make another.
+    #[error("this is the only admin: make another one first")]
+    LastAdmin,
 }
 
 /// What the system or SQLite said. The errors in between repeat one another, so only the

@@ -3,10 +3,12 @@
 //! SQLite in write-ahead mode. Instants are parameters; nothing here reads a clock. A
 //! grant writes nothing here: counters are the journal's.
 
+mod accounts;
 mod audit;
 mod error;
 mod instance;
 mod policies;
+mod sessions;
 mod tokens;
 mod write;
 
@@ -24,10 +26,12 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+pub use accounts::{AccountChange, PeopleVersion, StoredAccount};
 pub use audit::{AuditQuery, NotAudited};
 pub use error::{Error, OpenError, Reason};
 pub use instance::Instance;
 pub use policies::{NewPolicy, StoredPolicy};
+pub use sessions::StoredSession;
 pub use tokens::{StoredToken, TokensVersion};
 
 /// How long a statement waits for another's lock before it fails.
