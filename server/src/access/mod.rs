@@ -8,6 +8,8 @@
 
 mod account;
 mod caller;
+pub mod password;
+pub mod person;
 mod proxies;
 pub mod rights;
 pub mod secret;
@@ -17,6 +19,8 @@ mod wait;
 
 pub use account::{Account, Full, Good, Taken};
 pub use caller::{Caller, Denied, Network};
+pub use password::Hasher;
+pub use person::Person;
 pub use proxies::{NoAddress, TrustedProxies, marks_a_proxy};
 pub use rights::{Impossible, Rights, Role, Scope};
 pub use secret::{TokenHash, TokenSecret};

@@ -98,12 +98,24 @@ pub enum Impossible {
 
 impl Scope {
     /// The lowest role that may have it.
-    const fn role_min(self) -> Role {
+    pub(super) const fn role_min(self) -> Role {
         match self {
             Self::Gateway | Self::Permits | Self::Events | Self::Jobs => Role::Member,
             Self::Metrics | Self::Read => Role::Viewer,
             Self::Write => Role::Operator,
         }
+    }
+}
+
+impl Role {
+    /// All of them, each with the rights of those before it.
+    pub const ALL: [Self; 4] = [Self::Member, Self::Viewer, Self::Operator, Self::Admin];
+
+    /// The role of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut roles = Self::ALL.into_iter();
+        roles.find(|role| role.to_string() == name)
     }
 }
 
