@@ -6,7 +6,9 @@ use clap::{Args, Parser, Subcommand};
 use spillway_simulator::{Latency, Rejected, Settings, Windows};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-use crate::{audit::Audit, config, demo::Demo, limiter::Recovery, serve, telemetry, token::Token};
+use crate::{
+    audit::Audit, config, demo::Demo, limiter::Recovery, serve, telemetry, token::Token, user::User,
+};
 
 /// Keeps applications inside the limits of the APIs they call, so that these never have
 /// to answer 429.
@@ -67,6 +69,8 @@ pub enum Command {
     Token(Token),
     /// Checks the log of who did what
     Audit(Audit),
+    /// Makes, lists, changes and removes the accounts with which people sign in
+    User(User),
 }
 
 /// `spillway serve`
@@ -124,7 +128,9 @@ impl Cli {
     pub fn log_filter(&self) -> Targets {
         let default = match self.command {
             Command::Serve(_) | Command::Simulate(_) | Command::Openapi => LevelFilter::INFO,
-            Command::Demo(_) | Command::Token(_) | Command::Audit(_) => LevelFilter::WARN,
+            Command::Demo(_) | Command::Token(_) | Command::User(_) | Command::Audit(_) => {
+                LevelFilter::WARN
+            }
         };
         let filter = self.log.filter.clone();
         filter.unwrap_or_else(|| Targets::new().with_default(default))

@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use crate::{audit, config, demo, serve, simulate, token};
+use crate::{audit, config, demo, serve, simulate, token, user};
 
 /// What was asked for is impossible as it was configured; no port was bound, or it was
 /// given back at once.
@@ -32,6 +32,9 @@ pub enum Failure {
     /// The audit log is not as it was written, or cannot be looked at.
     #[error(transparent)]
     Audit(#[from] audit::Error),
+    /// An account was not made, listed, changed or removed.
+    #[error(transparent)]
+    User(#[from] user::Error),
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -53,6 +56,7 @@ impl Failure {
             Self::Demo(error) => error.at_start(),
             Self::Token(error) => error.at_start(),
             Self::Audit(error) => error.at_start(),
+            Self::User(error) => error.at_start(),
             Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })

@@ -11,7 +11,8 @@
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
-//! - [`serve`], [`demo`], [`simulate`], [`token`] and [`audit`]: the commands; [`failure`]: how they end.
+//! - [`serve`], [`demo`], [`simulate`], [`token`], [`user`] and [`audit`]: the commands;
+//!   [`failure`]: how they end; [`table`]: what they list.
 
 pub mod access;
 pub mod api;
@@ -31,6 +32,8 @@ pub mod open_files;
 pub mod serve;
 pub mod simulate;
 pub mod store;
+pub mod table;
 pub mod telemetry;
 pub mod token;
 pub mod traces;
+pub mod user;

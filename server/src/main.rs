@@ -9,7 +9,7 @@ use spillway_server::{
     demo,
     failure::Failure,
     http::Shutdown,
-    open_files, serve, simulate, telemetry, token,
+    open_files, serve, simulate, telemetry, token, user,
 };
 
 #[tokio::main]
@@ -36,6 +36,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Demo(command) => Ok(demo::run(&command, shutdown).await?),
         Command::Simulate(command) => Ok(simulate::run(&command, shutdown).await?),
         Command::Openapi => print(&api::document_text()),
+        Command::User(command) => Ok(user::run(&command, jiff::Timestamp::now()).await?),
         Command::Token(command) => Ok(token::run(&command, jiff::Timestamp::now()).await?),
         Command::Audit(command) => Ok(audit::run(&command).await?),
     }

@@ -1,9 +1,9 @@
 use super::*;
 use crate::audit::{Act, By, action};
 
-pub(super) mod people;
+mod people;
 
-struct Fixture {
+pub(super) struct Fixture {
     pub(super) store: Store,
     pub(super) url: String,
     pub(super) _dir: tempfile::TempDir,

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::{access::Rights, store::StoredToken};
+use crate::{access::Rights, store::StoredToken, table::instant};
 
 const HEADINGS: [&str; 7] = [
     "ID",
@@ -17,23 +17,7 @@ const HEADINGS: [&str; 7] = [
 
 /// All of them as a table, as of `now`.
 pub(super) fn table(tokens: &[StoredToken], now: Timestamp) -> String {
-    let rows = tokens.iter().map(|token| row(token, now));
-    let rows: Vec<_> = std::iter::once(HEADINGS.map(str::to_owned))
-        .chain(rows)
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: [usize; HEADINGS.len()] = std::array::from_fn(|column| width(column).unwrap_or(0));
-    let mut table = String::new();
-    for row in &rows {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        table.push_str(line.trim_end());
-        table.push('\n');
-    }
-    table
+    crate::table::table(HEADINGS, tokens.iter().map(|token| row(token, now)))
 }
 
 /// What is said of one that was revoked.
@@ -88,11 +72,6 @@ fn bound(rights: &Rights) -> String {
     } else {
         all.join(" ")
     }
-}
-
-fn instant(at_ms: i64) -> String {
-    let at = Timestamp::from_millisecond(at_ms);
-    at.map_or_else(|_| "-".to_owned(), |at| format!("{at:.0}"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
     reason = "a test fails by a panic"
 )]
 
+mod accounts;
 mod api;
 mod audit;
 mod bearers;
