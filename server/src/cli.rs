@@ -7,7 +7,8 @@ use spillway_simulator::{Latency, Rejected, Settings, Windows};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use crate::{
-    audit::Audit, config, demo::Demo, limiter::Recovery, serve, telemetry, token::Token, user::User,
+    audit::Audit, config, demo::Demo, limiter::Recovery, policy::PolicyArgs, serve, telemetry,
+    token::Token, user::User,
 };
 
 /// Keeps applications inside the limits of the APIs they call, so that these never have
@@ -67,6 +68,8 @@ pub enum Command {
     Openapi,
     /// Makes, lists and revokes the tokens that programs bring
     Token(Token),
+    /// Exports, compares and changes the limits
+    Policy(PolicyArgs),
     /// Checks the log of who did what
     Audit(Audit),
     /// Makes, lists, changes and removes the accounts with which people sign in
@@ -128,9 +131,11 @@ impl Cli {
     pub fn log_filter(&self) -> Targets {
         let default = match self.command {
             Command::Serve(_) | Command::Simulate(_) | Command::Openapi => LevelFilter::INFO,
-            Command::Demo(_) | Command::Token(_) | Command::User(_) | Command::Audit(_) => {
-                LevelFilter::WARN
-            }
+            Command::Demo(_)
+            | Command::Token(_)
+            | Command::User(_)
+            | Command::Policy(_)
+            | Command::Audit(_) => LevelFilter::WARN,
         };
         let filter = self.log.filter.clone();
         filter.unwrap_or_else(|| Targets::new().with_default(default))

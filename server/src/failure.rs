@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use crate::{audit, config, demo, serve, simulate, token, user};
+use crate::{audit, config, demo, policy, serve, simulate, token, user};
 
 /// What was asked for is impossible as it was configured; no port was bound, or it was
 /// given back at once.
@@ -35,6 +35,9 @@ pub enum Failure {
     /// An account was not made, listed, changed or removed.
     #[error(transparent)]
     User(#[from] user::Error),
+    /// Limits were not exported, compared or changed.
+    #[error(transparent)]
+    Policy(#[from] policy::Error),
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -57,6 +60,7 @@ impl Failure {
             Self::Token(error) => error.at_start(),
             Self::Audit(error) => error.at_start(),
             Self::User(error) => error.at_start(),
+            Self::Policy(error) => error.at_start(),
             Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })

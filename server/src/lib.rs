@@ -4,6 +4,7 @@
 //! - [`access`]: who gets in, and what they may do.
 //! - [`audit`]: who did what, chained so that changes are found.
 //! - [`limiter`]: drives the engine: waits, journals, restores.
+//! - [`policy`]: limits as they are changed.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`metrics`]: what Prometheus reads.
@@ -11,8 +12,8 @@
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
-//! - [`serve`], [`demo`], [`simulate`], [`token`], [`user`] and [`audit`]: the commands;
-//!   [`failure`]: how they end; [`table`]: what they list.
+//! - [`serve`], [`demo`], [`simulate`], [`token`], [`user`], [`audit`] and [`policy`]: the
+//!   commands; [`failure`]: how they end; [`table`]: what they list.
 
 pub mod access;
 pub mod api;
@@ -29,6 +30,7 @@ pub mod limiter;
 pub mod live;
 pub mod metrics;
 pub mod open_files;
+pub mod policy;
 pub mod serve;
 pub mod simulate;
 pub mod store;

@@ -9,7 +9,7 @@ use spillway_server::{
     demo,
     failure::Failure,
     http::Shutdown,
-    open_files, serve, simulate, telemetry, token, user,
+    open_files, policy, serve, simulate, telemetry, token, user,
 };
 
 #[tokio::main]
@@ -38,6 +38,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Openapi => print(&api::document_text()),
         Command::User(command) => Ok(user::run(&command, jiff::Timestamp::now()).await?),
         Command::Token(command) => Ok(token::run(&command, jiff::Timestamp::now()).await?),
+        Command::Policy(command) => Ok(policy::run(&command, jiff::Timestamp::now()).await?),
         Command::Audit(command) => Ok(audit::run(&command).await?),
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     access::{Access, Tokens, TrustedProxies},
     api::{self, Api},
     audit::{Act, By, Trail, action},
-    config::{self, Config, WebAddress},
+    config::{self, Config, PolicySource, WebAddress},
     dashboard, gateway,
     gateway::GatewayState,
     http::{
@@ -34,6 +34,7 @@ use crate::{
     limiter::{self, Limiters, Recovery},
     live::Publisher,
     metrics::{Counters, Metrics},
+    policy::Policies,
     store::{self, Store},
     traces::{self, Traces},
 };
@@ -189,9 +190,12 @@ pub async fn run(
     let started = store.record(&options.started(jiff::Timestamp::now())).await;
     started.map_err(Error::Audit)?;
     let limiters = Arc::new(limiters);
+    let file_rules = config.server.policy_source == PolicySource::File;
+    let policies = Policies::new(store.clone(), Arc::clone(&limiters), file_rules);
     let house = House {
         config,
         access,
+        policies,
         store,
         limiters,
         gateway,
@@ -337,6 +341,7 @@ fn address(
 struct House {
     config: Config,
     access: Access,
+    policies: Policies,
     store: Store,
     limiters: Arc<Limiters>,
     gateway: GatewayState,
@@ -385,6 +390,7 @@ impl House {
         tracing::info!(dashboard = %listeners.ready.dashboard, gateway = %listeners.ready.gateway, "ready");
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
+        let policies = tokio::spawn(self.policies.clone().keep());
         let tokens = match &self.access {
             Access::Closed(tokens) => Some(tokio::spawn(tokens.clone().keep())),
             Access::Open => None,
@@ -395,6 +401,7 @@ impl House {
             http::serve(listeners.gateway, gateway, self.shutdown.clone(), GRACE),
         );
         publishing.abort();
+        policies.abort();
         tokens.inspect(JoinHandle::abort);
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
     }
@@ -416,6 +423,7 @@ impl House {
             Arc::clone(&self.limiters),
             Arc::clone(publisher),
             Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
+            self.policies.clone(),
             self.trail(),
             self.shutdown.clone(),
         );

@@ -9,6 +9,7 @@ mod named;
 mod openapi;
 mod operations;
 mod permits;
+mod policies;
 mod query;
 mod state;
 mod users;
@@ -30,6 +31,7 @@ use crate::{
     limiter::Limiters,
     live::Publisher,
     metrics::Metrics,
+    policy::Policies,
 };
 
 pub use live::STREAMS_MAX;
@@ -44,6 +46,7 @@ pub struct Api {
     streams: Arc<tokio::sync::Semaphore>,
     repeated: permits::Repeated,
     metrics: Metrics,
+    policies: Policies,
     trail: Trail,
     shutdown: Shutdown,
 }
@@ -55,6 +58,7 @@ impl Api {
         limiters: Arc<Limiters>,
         publisher: Arc<Publisher>,
         metrics: Metrics,
+        policies: Policies,
         trail: Trail,
         shutdown: Shutdown,
     ) -> Self {
@@ -65,6 +69,7 @@ impl Api {
             streams,
             repeated: permits::Repeated::default(),
             metrics,
+            policies,
             trail,
             shutdown,
         }
@@ -102,4 +107,5 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(audit::get))
         .merge(operations::routes())
         .merge(permits::routes())
+        .merge(policies::routes())
 }

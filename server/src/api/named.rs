@@ -4,7 +4,11 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::{http::Problem, limiter::Limiter};
+use crate::{
+    audit,
+    http::Problem,
+    limiter::{Limiter, WorkloadIndex},
+};
 
 /// The longest key of an app, a tenant or a user, in bytes, as in the gateway.
 const KEY_BYTES_MAX: usize = 256;
@@ -21,6 +25,22 @@ pub(super) fn upstream<'a>(limiters: &'a [Limiter], name: &str) -> Result<&'a Li
         )
         .detail(format!("the upstreams are: {}", names.join(", ")))
     })
+}
+
+/// The position of a workload with this name, or of what limits all calls of an app.
+pub(super) fn workload(limiter: &Limiter, name: &str) -> Result<WorkloadIndex, Problem> {
+    let index = limiter.limited().position(|workload| workload == name);
+    index.ok_or_else(|| {
+        let names: Vec<_> = limiter.limited().collect();
+        let title = "There is no workload of this name";
+        Problem::new(StatusCode::NOT_FOUND, "unknown_workload", title)
+            .detail(format!("the workloads are: {}", names.join(", ")))
+    })
+}
+
+/// Why something is done.
+pub(super) fn reason(text: &str) -> Result<&str, Problem> {
+    audit::reason(text).map_err(|no| bad_field(no.to_string()))
 }
 
 /// A key that must say something.

@@ -73,6 +73,7 @@ const WITH_TOKEN: [(&str, &str); 4] = [
         (name = "permits", description = "For callers that call the upstream themselves"),
         (name = "state", description = "Limits, lanes, breakers and users, as they are now"),
         (name = "steering", description = "What operators do"),
+        (name = "policies", description = "The limits, as they are changed"),
         (name = "audit", description = "Who did what"),
         (name = "health", description = "Whether it is up, and how it is"),
     ),

@@ -18,6 +18,12 @@ pub const LANE_PAUSE: &str = "lane.pause";
 pub const LANE_RESUME: &str = "lane.resume";
 /// The first version of a policy was made from a preset or the configuration.
 pub const POLICY_SEED: &str = "policy.seed";
+/// A policy got another version because the configuration, which rules, says otherwise.
+pub const POLICY_ADOPT: &str = "policy.adopt";
+/// Limits were changed.
+pub const POLICY_CHANGE: &str = "policy.change";
+/// The limits of an old version were put in force again.
+pub const POLICY_ROLLBACK: &str = "policy.rollback";
 
 /// An account was made.
 pub const ACCOUNT_CREATE: &str = "account.create";
@@ -35,7 +41,7 @@ pub const SESSION_REFUSE: &str = "session.refuse";
 pub const SESSION_END: &str = "session.end";
 
 /// All of them.
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 19] = [
     SERVER_START,
     TOKEN_CREATE,
     TOKEN_REVOKE,
@@ -52,4 +58,7 @@ pub const ALL: [&str; 16] = [
     SESSION_START,
     SESSION_REFUSE,
     SESSION_END,
+    POLICY_ADOPT,
+    POLICY_CHANGE,
+    POLICY_ROLLBACK,
 ];

@@ -10,6 +10,7 @@ mod actor;
 mod args;
 mod command;
 mod entry;
+mod reason;
 mod trail;
 mod verify;
 
@@ -17,5 +18,6 @@ pub use actor::{Actor, ActorKind, By};
 pub use args::{Audit, Command};
 pub use command::{Error, run};
 pub use entry::{Act, Entry, EntryHash, Head, NoHead};
+pub use reason::{NoReason, reason};
 pub use trail::Trail;
 pub use verify::{Broken, Chain};

@@ -32,7 +32,7 @@ pub use networks::ClientNetwork;
 pub use origins::Origins;
 pub use paths::{PathPattern, PatternError};
 pub use per_token::PerToken;
-pub use server::Server;
+pub use server::{PolicySource, Server};
 pub use telemetry::Telemetry;
 pub use tls::TlsFiles;
 pub use upstream::{Upstream, UserFrom};

@@ -34,6 +34,8 @@ pub struct Server {
     pub cors_origins: Origins,
     /// Where policies and everything else that must last are kept.
     pub database_url: String,
+    /// What says which limits are in force.
+    pub policy_source: PolicySource,
     /// Where the counters' journal and snapshot are kept.
     pub state_dir: PathBuf,
     /// Where the built dashboard is: scripts, styles, icons.
@@ -44,6 +46,16 @@ pub struct Server {
     pub users_max: u32,
     /// How much of what all share one token may take.
     pub per_token: PerToken,
+}
+
+/// What says which limits are in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicySource {
+    /// The database: presets and configuration are where the first versions come from.
+    #[default]
+    Database,
+    /// The configuration and its presets: what they say becomes the newest version at each start.
+    File,
 }
 
 #[derive(Default, Deserialize)]
@@ -76,7 +88,7 @@ pub(super) struct Raw {
 
 impl Raw {
     pub(super) fn check(self) -> Result<Server, Error> {
-        check_policy_source(self.policy_source.as_deref())?;
+        let policy_source = policy_source(self.policy_source.as_deref())?;
         let listen = socket("server.listen", self.listen, "127.0.0.1:3000")?;
         let gateway_listen = socket(
             "server.gateway_listen",
@@ -108,6 +120,7 @@ impl Raw {
             allowed_hosts: self.allowed_hosts.map(hosts).transpose()?,
             cors_origins: origins::check(self.cors_origins)?,
             database_url: database(self.database_url)?,
+            policy_source,
             state_dir: self.state_dir.unwrap_or_else(|| ".".into()),
             site_dir: self.site_dir.unwrap_or_else(default_site_dir),
             trusted_proxies: networks::proxies("server.trusted_proxies", &self.trusted_proxies)?,
@@ -117,13 +130,15 @@ impl Raw {
     }
 }
 
-fn check_policy_source(source: Option<&str>) -> Result<(), Error> {
-    let problem = match source {
-        None | Some("database") => return Ok(()),
-        Some("file") => "\"file\" is not supported yet",
-        Some(_) => "must be \"database\"",
-    };
-    Err(Error::invalid("server.policy_source", problem))
+fn policy_source(source: Option<&str>) -> Result<PolicySource, Error> {
+    match source {
+        None | Some("database") => Ok(PolicySource::Database),
+        Some("file") => Ok(PolicySource::File),
+        Some(_) => {
+            let problem = "must be \"database\" or \"file\"";
+            Err(Error::invalid("server.policy_source", problem))
+        }
+    }
 }
 
 fn socket(key: &str, text: Option<String>, default: &str) -> Result<SocketAddr, Error> {

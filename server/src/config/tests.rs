@@ -225,8 +225,8 @@ fn what_is_wrong_is_named() {
             "server.cors_origins[1]: must name one site",
         ),
         (
-            with("[server]\npolicy_source = 'file'"),
-            "server.policy_source: \"file\" is not supported yet",
+            with("[server]\npolicy_source = 'git'"),
+            "server.policy_source: must be \"database\" or \"file\"",
         ),
         (
             with("[server]\nmax_users = 0"),

@@ -9,7 +9,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use jiff::Timestamp;
 
 use super::Problem;
@@ -26,6 +26,8 @@ pub(super) enum Rule {
     Token(Scope),
     /// A token with the scope `write`, and at least this role.
     Change(Role),
+    /// To look, a token with the scope `read`; for anything else as [`Rule::Change`].
+    Edit(Role),
 }
 
 const RULES: &[(&str, Rule)] = &[
@@ -67,6 +69,18 @@ const RULES: &[(&str, Rule)] = &[
         "/api/v1/lanes/{upstream}/background/resume",
         Rule::Change(Role::Operator),
     ),
+    (
+        "/api/v1/policies/{upstream}/{workload}",
+        Rule::Edit(Role::Admin),
+    ),
+    (
+        "/api/v1/policies/{upstream}/{workload}/versions",
+        Rule::Token(Scope::Read),
+    ),
+    (
+        "/api/v1/policies/{upstream}/{workload}/rollback",
+        Rule::Change(Role::Admin),
+    ),
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/", Rule::Page),
     ("/users/{upstream}/{workload}", Rule::Page),
@@ -87,6 +101,7 @@ pub(super) async fn check(
         let title = "No rule says who may ask for this";
         return Problem::new(StatusCode::FORBIDDEN, "no_rule", title).into_response();
     };
+    let rule = rule.of(request.method());
     match caller(&access, rule, request.headers()).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -96,9 +111,23 @@ pub(super) async fn check(
     }
 }
 
+impl Rule {
+    /// What it asks of who asks by this method.
+    fn of(self, method: &Method) -> Self {
+        match self {
+            Self::Edit(_) if method.is_safe() => Self::Token(Scope::Read),
+            Self::Edit(role) => Self::Change(role),
+            other => other,
+        }
+    }
+}
+
 /// Whether whoever asks for this route has to bring a token, unless the server is open.
 pub(crate) fn needs_token(route: &str) -> bool {
-    matches!(of(route), Some(Rule::Token(_) | Rule::Change(_)))
+    matches!(
+        of(route),
+        Some(Rule::Token(_) | Rule::Change(_) | Rule::Edit(_))
+    )
 }
 
 /// The rule of a route as it was made; none: it has none.
@@ -123,7 +152,7 @@ async fn caller(access: &Access, rule: Rule, headers: &HeaderMap) -> Result<Call
 fn allowed(caller: &Caller, rule: Rule) -> Result<(), Denied> {
     match rule {
         Rule::Token(scope) => caller.is_for(scope),
-        Rule::Change(role) => {
+        Rule::Change(role) | Rule::Edit(role) => {
             caller.is_for(Scope::Write)?;
             caller.is_at_least(role)
         }

@@ -19,6 +19,7 @@ mod outside;
 mod pauses;
 mod permit;
 mod permit_id;
+mod policies;
 mod record;
 mod replay;
 mod restore;
@@ -147,6 +148,8 @@ pub(crate) struct Inner {
     /// Where the upstream's own is.
     global: Option<WorkloadIndex>,
     instance: String,
+    /// Which version of each one's limits is in force.
+    versions: Mutex<Vec<i64>>,
     clock: Arc<Clock>,
     files: Files,
     generation: Mutex<u64>,

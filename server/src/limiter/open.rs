@@ -21,8 +21,8 @@ use super::shards::{SHARDS, Shards};
 use super::{Inner, Limiter, Permit, Refused, keeper};
 use crate::{
     clock::Clock,
-    config::{self, Config},
-    store::{self, Instance, Store},
+    config::{self, Config, PolicySource},
+    store::{self, Instance, PolicyPlace, Store},
 };
 
 /// The most calls that may wait per app and workload: as many clients as a gateway of this
@@ -86,6 +86,7 @@ pub struct Limiters {
 struct Read {
     upstream: config::Upstream,
     policies: Vec<Policy>,
+    versions: Vec<i64>,
     generation: u64,
     found: Option<Found>,
     full: bool,
@@ -119,11 +120,12 @@ impl Limiters {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let mut read = Vec::new();
         for upstream in &config.upstreams {
-            let (policies, new) = policies(store, upstream, now_ms).await?;
-            let fresh = new || !instance.served;
+            let source = config.server.policy_source;
+            let in_force = policies(store, upstream, source, now_ms).await?;
+            let fresh = in_force.new || !instance.served;
             read.push(counters(
                 upstream,
-                policies,
+                in_force,
                 &config.server.state_dir,
                 &instance,
                 fresh,
@@ -227,36 +229,51 @@ impl Limiters {
     }
 }
 
-/// The policies in force, and whether this upstream is new to the database.
+/// The policies of an upstream that are in force from its start on.
+struct InForce {
+    policies: Vec<Policy>,
+    versions: Vec<i64>,
+    /// Whether this upstream is new to the database.
+    new: bool,
+}
+
 async fn policies(
     store: &Store,
     upstream: &config::Upstream,
+    source: PolicySource,
     now_ms: i64,
-) -> Result<(Vec<Policy>, bool), OpenError> {
-    let mut policies = Vec::new();
-    let mut new = true;
+) -> Result<InForce, OpenError> {
+    let mut in_force = InForce {
+        policies: Vec::new(),
+        versions: Vec::new(),
+        new: true,
+    };
     for workload in upstream.limited() {
         let illegal = |source| OpenError::Policy {
             upstream: upstream.name.clone(),
             workload: workload.name.clone(),
             source,
         };
-        new &= store
-            .policy(&upstream.name, &workload.name)
-            .await?
-            .is_none();
-        let seed = serde_json::to_string(&workload.policy).map_err(illegal)?;
-        let stored = store
-            .seed_policy(&upstream.name, &workload.name, &seed, now_ms)
-            .await?;
-        policies.push(serde_json::from_str(&stored.document).map_err(illegal)?);
+        let place = PolicyPlace {
+            upstream: &upstream.name,
+            workload: &workload.name,
+        };
+        in_force.new &= store.policy(place).await?.is_none();
+        let configured = serde_json::to_string(&workload.policy).map_err(illegal)?;
+        let stored = match source {
+            PolicySource::Database => store.seed_policy(place, &configured, now_ms).await?,
+            PolicySource::File => store.adopt_policy(place, &configured, now_ms).await?,
+        };
+        let policy = serde_json::from_str(&stored.document).map_err(illegal)?;
+        in_force.policies.push(policy);
+        in_force.versions.push(stored.version);
     }
-    Ok((policies, new))
+    Ok(in_force)
 }
 
 fn counters(
     upstream: &config::Upstream,
-    policies: Vec<Policy>,
+    in_force: InForce,
     folder: &Path,
     instance: &Instance,
     fresh: bool,
@@ -282,7 +299,8 @@ fn counters(
     };
     Read {
         upstream: upstream.clone(),
-        policies,
+        policies: in_force.policies,
+        versions: in_force.versions,
         generation: next_generation - 1,
         found,
         full,
@@ -345,6 +363,7 @@ fn start(
         name: upstream.name.clone(),
         workloads: upstream.limited().cloned().collect(),
         global: upstream.global_at(),
+        versions: Mutex::new(read.versions),
         instance: instance.id.clone(),
         clock: Arc::clone(clock),
         files: Files::new(&config.server.state_dir, &upstream.name),

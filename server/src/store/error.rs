@@ -2,6 +2,7 @@
 
 use std::{error::Error as StdError, fmt, io, path::PathBuf};
 
+use super::StoredPolicy;
 use sqlx::{error::DatabaseError, migrate::MigrateError};
 
 /// Why the database cannot be opened.
@@ -51,9 +52,19 @@ pub enum Error {
         #[source]
         source: Reason,
     },
-    /// Another writer was first: the version that was to be appended exists.
-    #[error("version {0} exists already")]
-    Conflict(i64),
+    /// Another writer was first.
+    #[error("the limits of {of} are at version {} by now, not {base}", newest.version)]
+    Conflict {
+        /// Whose limits.
+        of: String,
+        /// The version that was to be followed.
+        base: i64,
+        /// The one that there is.
+        newest: Box<StoredPolicy>,
+    },
+    /// There never was a version of these limits.
+    #[error("the limits of {0} are not in the database: the server's start puts them there")]
+    NoPolicy(String),
     /// A valid token has that name.
     #[error("a valid token has this name already")]
     NameTaken,

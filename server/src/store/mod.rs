@@ -30,7 +30,7 @@ pub use accounts::{AccountChange, PeopleVersion, StoredAccount};
 pub use audit::{AuditQuery, NotAudited};
 pub use error::{Error, OpenError, Reason};
 pub use instance::Instance;
-pub use policies::{NewPolicy, StoredPolicy};
+pub use policies::{NewPolicy, PolicyPlace, StoredPolicy};
 pub use sessions::StoredSession;
 pub use tokens::{StoredToken, TokensVersion};
 

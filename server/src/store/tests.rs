@@ -1,5 +1,5 @@
 use super::*;
-use crate::audit::{Act, By, action};
+use crate::audit::By;
 
 mod people;
 
@@ -20,7 +20,7 @@ impl Fixture {
         }
     }
 
-    async fn reopened(self) -> Self {
+    pub(super) async fn reopened(self) -> Self {
         self.store.close().await;
         Self {
             store: Store::open(&self.url).await.unwrap(),
@@ -33,10 +33,6 @@ fn by() -> By {
     By::system("a test")
 }
 
-fn act(at_ms: i64) -> Act {
-    Act::new(at_ms, &by(), action::SERVER_START, "server")
-}
-
 fn token(id: u8, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
     StoredToken {
         id: format!("{id:016x}"),
@@ -46,17 +42,6 @@ fn token(id: u8, name: &str, expires_at_ms: Option<i64>) -> StoredToken {
         created_at_ms: 100,
         expires_at_ms,
         last_used_at_ms: None,
-    }
-}
-
-fn policy(document: &str) -> NewPolicy<'_> {
-    NewPolicy {
-        upstream: "graph",
-        workload: "onenote",
-        document,
-        reason: "why",
-        author: "who",
-        created_at_ms: 7,
     }
 }
 
@@ -83,54 +68,6 @@ async fn an_identity_is_made_once_and_the_first_service_is_remembered() {
         .await
         .unwrap();
     assert_eq!(at, 5, "the first note stays");
-}
-
-#[tokio::test]
-async fn a_policy_is_seeded_once_and_survives() {
-    let fixture = Fixture::new().await;
-    assert_eq!(
-        fixture.store.policy("graph", "onenote").await.unwrap(),
-        None
-    );
-    let seeded = fixture
-        .store
-        .seed_policy("graph", "onenote", "{\"a\":1}", 7)
-        .await
-        .unwrap();
-    assert_eq!((seeded.version, seeded.created_at_ms), (1, 7));
-
-    let fixture = fixture.reopened().await;
-    let kept = fixture
-        .store
-        .seed_policy("graph", "onenote", "{\"a\":2}", 8)
-        .await
-        .unwrap();
-    assert_eq!(kept, seeded, "the database rules, not the seed");
-    assert_eq!(fixture.store.policy("graph", "other").await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn versions_are_appended_and_one_of_two_writers_wins() {
-    let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.append_policy(&policy("1"), 1, &act(7)).await.unwrap();
-    store.append_policy(&policy("2"), 2, &act(7)).await.unwrap();
-    let late = store.append_policy(&policy("3"), 2, &act(7)).await;
-    assert!(matches!(late, Err(Error::Conflict(2))), "{late:?}");
-    let now = store.policy("graph", "onenote").await.unwrap().unwrap();
-    assert_eq!((now.version, now.document.as_str()), (2, "2"));
-}
-
-#[tokio::test]
-async fn a_version_is_never_changed_or_deleted() {
-    let Fixture { store, _dir, .. } = Fixture::new().await;
-    store.append_policy(&policy("1"), 1, &act(7)).await.unwrap();
-    for statement in ["UPDATE policies SET document = ''", "DELETE FROM policies"] {
-        let error = sqlx::query(statement)
-            .execute(&store.pool)
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains("append-only"), "{error}");
-    }
 }
 
 #[tokio::test]
@@ -300,19 +237,17 @@ async fn a_database_that_can_only_be_read_is_refused_at_once() {
 #[tokio::test]
 async fn tokens_and_policies_are_audited_where_they_change() {
     let Fixture { store, _dir, .. } = Fixture::new().await;
+    let place = PolicyPlace {
+        upstream: "graph",
+        workload: "onenote",
+    };
     let read = |entries: Vec<crate::audit::Entry>| {
         let entries = entries.into_iter().rev();
         let entries = entries.map(|it| (it.action, it.subject, it.was, it.became));
         entries.collect::<Vec<_>>()
     };
-    store
-        .seed_policy("graph", "onenote", "{\"a\":1}", 7)
-        .await
-        .unwrap();
-    store
-        .seed_policy("graph", "onenote", "{\"a\":2}", 8)
-        .await
-        .unwrap();
+    store.seed_policy(place, "{\"a\":1}", 7).await.unwrap();
+    store.seed_policy(place, "{\"a\":2}", 8).await.unwrap();
     store
         .add_token(&token(1, "a", Some(50)), 2, &by())
         .await

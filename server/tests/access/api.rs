@@ -9,7 +9,31 @@ use crate::support::{NOBODY, Reply, TestApp, rights, send};
 use crate::{refused, sent};
 
 /// Each route, and the role and the scope that it takes.
-const ROUTES: [(Method, &str, Role, Scope); 12] = [
+const ROUTES: [(Method, &str, Role, Scope); 16] = [
+    (
+        Method::GET,
+        "/api/v1/policies/graph/onenote",
+        Role::Viewer,
+        Scope::Read,
+    ),
+    (
+        Method::PUT,
+        "/api/v1/policies/graph/onenote",
+        Role::Admin,
+        Scope::Write,
+    ),
+    (
+        Method::GET,
+        "/api/v1/policies/graph/onenote/versions",
+        Role::Viewer,
+        Scope::Read,
+    ),
+    (
+        Method::POST,
+        "/api/v1/policies/graph/onenote/rollback",
+        Role::Admin,
+        Scope::Write,
+    ),
     (Method::GET, "/api/v1/audit", Role::Viewer, Scope::Read),
     (Method::GET, "/api/v1/state", Role::Viewer, Scope::Read),
     (
@@ -121,6 +145,40 @@ async fn every_route_takes_its_scope_and_nothing_else() {
         let reply = sent(app.dashboard, with(&token, method, path)).await;
         let let_in = ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&reply.status);
         assert!(let_in, "{path}: {reply:?}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_changes_limits_is_an_admin_for_all_apps() {
+    let app = TestApp::closed(NOBODY).await;
+    let admin = || rights(Role::Admin, &[Scope::Write]);
+    let bound = Rights {
+        apps: ["a".to_owned()].into(),
+        ..admin()
+    };
+    let elsewhere = Rights {
+        upstreams: ["notion".to_owned()].into(),
+        ..admin()
+    };
+    let cases = [
+        (rights(Role::Operator, &[Scope::Write]), 403, "role_missing"),
+        (bound, 403, "app_not_allowed"),
+        (elsewhere, 403, "upstream_not_allowed"),
+        (admin(), 404, "unknown_version"),
+    ];
+    for (rights, status, code) in cases {
+        let token = app.token(rights).await;
+        let path = "/api/v1/policies/graph/onenote/rollback";
+        let request = with(&token, &Method::POST, path)
+            .header("content-type", "application/json")
+            .header("if-match", "\"1\"");
+        let body = json!({ "version": 9, "reason": "r" }).to_string();
+        let reply = send(app.dashboard, request.body(body.into()).unwrap()).await;
+        assert_eq!(
+            (reply.status.as_u16(), refused(&reply).1.as_str()),
+            (status, code)
+        );
     }
     app.stop().await;
 }

@@ -14,6 +14,7 @@ mod entry;
 mod networks;
 mod onward;
 mod pages;
+mod policies;
 mod processes;
 mod shares;
 #[path = "../support/mod.rs"]

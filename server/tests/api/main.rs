@@ -9,7 +9,9 @@
 mod audit;
 mod document;
 mod lists;
+mod live_limits;
 mod pauses;
+mod policies;
 mod repeated;
 #[path = "../support/mod.rs"]
 mod support;

@@ -12,6 +12,7 @@ use crate::{
     limiter::{Limiters, Recovery},
     live::Publisher,
     metrics::{Counters, Metrics},
+    policy::Policies,
     store::Store,
 };
 
@@ -34,6 +35,7 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let publisher = Arc::new(Publisher::new(Arc::clone(&limiters)));
     let metrics = Metrics::new(Arc::clone(&limiters), Counters::new().unwrap());
     let shutdown = Shutdown::new();
+    let policies = Policies::new(store.clone(), Arc::clone(&limiters), false);
     let trail = Trail {
         store: store.clone(),
         proxies: TrustedProxies::default(),
@@ -44,7 +46,7 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
         shutdown: shutdown.clone(),
     };
     (
-        Api::new(limiters, publisher, metrics, trail, shutdown).routes(health),
+        Api::new(limiters, publisher, metrics, policies, trail, shutdown).routes(health),
         dir,
     )
 }

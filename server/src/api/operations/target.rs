@@ -106,16 +106,7 @@ impl Asked<OfWorkload> {
     /// There is nothing of that name, or it is not the caller's to steer.
     pub(super) fn budget(&self) -> Result<(&Limiter, Key), Problem> {
         let limiter = self.limiter(&self.path.upstream)?;
-        let names: Vec<_> = limiter.limited().collect();
-        let index = names.iter().position(|name| *name == self.path.workload);
-        let index = index.ok_or_else(|| {
-            Problem::new(
-                StatusCode::NOT_FOUND,
-                "unknown_workload",
-                "There is no workload of this name",
-            )
-            .detail(format!("the workloads are: {}", names.join(", ")))
-        })?;
+        let index = named::workload(limiter, &self.path.workload)?;
         let key = self.wish.budget(limiter, index)?;
         self.caller.may_steer(Some(&key.app))?;
         Ok((limiter, key))

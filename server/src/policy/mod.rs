@@ -1,0 +1,215 @@
+//! Limits as they are changed: checked, versioned in the database, audited, put in force.
+//!
+//! The API ([`Policies`]) and the command line ([`command`]) change the same rows. What one
+//! process appends, a running server takes up: it asks each [`RELOAD_EVERY`] whether there are
+//! more versions than it knows.
+
+pub mod args;
+mod command;
+mod compare;
+mod document;
+mod export;
+mod import;
+mod reload;
+
+use std::sync::Arc;
+
+use spillway::Policy;
+
+pub use args::PolicyArgs;
+pub use command::{Error, run};
+pub use document::{Document, Mistake, Scopes, WrittenLayer};
+pub use reload::RELOAD_EVERY;
+
+use crate::{
+    audit::{By, action},
+    config::GLOBAL,
+    limiter::{Limiter, Limiters, WorkloadIndex},
+    store::{self, NewPolicy, PolicyPlace, Store, StoredPolicy},
+};
+
+/// The policies of a running server. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    store: Store,
+    limiters: Arc<Limiters>,
+    /// Whether the configuration file rules: then nothing here changes anything.
+    file_rules: bool,
+}
+
+/// A workload that has limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Who enforces them.
+    pub limiter: &'a Limiter,
+    /// Which of its workloads.
+    pub workload: WorkloadIndex,
+    /// The workload's name.
+    pub name: &'a str,
+}
+
+/// Why limits were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotChanged {
+    /// The file rules.
+    #[error(
+        "server.policy_source is \"file\": the limits are those of the configuration; change them \
+         there and restart"
+    )]
+    FileRules,
+    /// There is no such version.
+    #[error("there is no version {0}")]
+    NoSuchVersion(i64),
+    /// They cannot be written down.
+    #[error("these limits cannot be written down")]
+    Written(#[from] serde_json::Error),
+    /// The database has it otherwise, or failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// How a version was arrived at, and from which one.
+#[derive(Clone, Copy, Debug)]
+pub struct Edit<'a> {
+    /// The version that was looked at, which must still be the newest.
+    pub base: i64,
+    /// Who, from where and why.
+    pub by: &'a By,
+    /// When, Unix milliseconds.
+    pub at_ms: i64,
+}
+
+impl Place<'_> {
+    /// Whose limits may be among its layers.
+    #[must_use]
+    pub fn scopes(&self) -> Scopes {
+        scopes(self.name)
+    }
+
+    fn stored(&self) -> PolicyPlace<'_> {
+        PolicyPlace {
+            upstream: self.limiter.name(),
+            workload: self.name,
+        }
+    }
+}
+
+/// Whose limits may be among those of this workload.
+#[must_use]
+pub fn scopes(workload: &str) -> Scopes {
+    if workload == GLOBAL {
+        Scopes::App
+    } else {
+        Scopes::All
+    }
+}
+
+impl Policies {
+    /// Those of `store`, enforced by `limiters`.
+    #[must_use]
+    pub fn new(store: Store, limiters: Arc<Limiters>, file_rules: bool) -> Self {
+        Self {
+            store,
+            limiters,
+            file_rules,
+        }
+    }
+
+    /// Whether they can be changed here.
+    #[must_use]
+    pub const fn are_editable(&self) -> bool {
+        !self.file_rules
+    }
+
+    /// The newest version; `None`: there never was one.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn newest(&self, place: &Place<'_>) -> Result<Option<StoredPolicy>, store::Error> {
+        self.store.policy(place.stored()).await
+    }
+
+    /// One version.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn version(
+        &self,
+        place: &Place<'_>,
+        version: i64,
+    ) -> Result<Option<StoredPolicy>, store::Error> {
+        self.store.policy_version(place.stored(), version).await
+    }
+
+    /// The newest versions before `before`, newest first.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn versions(
+        &self,
+        place: &Place<'_>,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredPolicy>, store::Error> {
+        let place = place.stored();
+        self.store.policy_versions(place, before, limit).await
+    }
+
+    /// Makes `policy` the newest version and puts it in force, before this returns. Where it is
+    /// what the newest version says already, nothing changes.
+    ///
+    /// # Errors
+    /// See [`NotChanged`]; [`store::Error::Conflict`] where somebody was first.
+    pub async fn change(
+        &self,
+        place: &Place<'_>,
+        policy: &Policy,
+        edit: Edit<'_>,
+    ) -> Result<StoredPolicy, NotChanged> {
+        let document = serde_json::to_string(policy)?;
+        self.append(place, &document, edit, action::POLICY_CHANGE)
+            .await
+    }
+
+    /// Makes an old version the newest, and puts it in force before this returns.
+    ///
+    /// # Errors
+    /// As [`Policies::change`].
+    pub async fn roll_back(
+        &self,
+        place: &Place<'_>,
+        to: i64,
+        edit: Edit<'_>,
+    ) -> Result<StoredPolicy, NotChanged> {
+        let old = self.version(place, to).await?;
+        let old = old.ok_or(NotChanged::NoSuchVersion(to))?;
+        self.append(place, &old.document, edit, action::POLICY_ROLLBACK)
+            .await
+    }
+
+    async fn append(
+        &self,
+        place: &Place<'_>,
+        document: &str,
+        edit: Edit<'_>,
+        action: &'static str,
+    ) -> Result<StoredPolicy, NotChanged> {
+        if self.file_rules {
+            return Err(NotChanged::FileRules);
+        }
+        let new = NewPolicy {
+            place: place.stored(),
+            base: edit.base,
+            document,
+            action,
+        };
+        let mut stored = self
+            .store
+            .change_policies(&[new], edit.by, edit.at_ms)
+            .await?;
+        self.take_up(place.limiter, place.workload, stored.first())
+            .await;
+        // One was asked for, and one comes back.
+        stored.pop().ok_or(NotChanged::NoSuchVersion(edit.base))
+    }
+}
