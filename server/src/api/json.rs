@@ -6,6 +6,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::{Deserialize, DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 use utoipa::IntoResponses;
@@ -13,7 +14,7 @@ use utoipa::IntoResponses;
 use crate::http::Problem;
 
 /// The most bytes of a body, 64 KiB: far more than any request of the API needs.
-pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
+const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// What a [`Body`] may be refused for.
 #[derive(IntoResponses)]
@@ -33,38 +34,31 @@ pub(super) enum BodyRefused {
     Field,
 }
 
-/// A request's body as `T`. The routes bound it by [`BODY_BYTES_MAX`].
+/// A request's body as `T`, of at most [`BODY_BYTES_MAX`].
 pub(super) struct Body<T>(pub(super) T);
-
-/// A request's body that says that it is JSON, unread. Bounded as [`Body`] is.
-pub(super) struct Text(pub(super) Bytes);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        let Text(text) = Text::from_request(request, state).await?;
+    async fn from_request(request: Request, _: &S) -> Result<Self, Response> {
+        let (head, body) = request.into_parts();
+        let text = text(&head.headers, body).await?;
         object(&text).map(Self).map_err(IntoResponse::into_response)
     }
 }
 
-impl<S: Send + Sync> FromRequest<S> for Text {
-    type Rejection = Response;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        if let Some(refusal) = no_plain_json(request.headers()) {
-            return Err(refusal);
-        }
-        let read = Bytes::from_request(request, state).await;
-        read.map(Self).map_err(|rejection| {
-            let status = rejection.status();
-            if status == StatusCode::PAYLOAD_TOO_LARGE {
-                return too_large().into_response();
-            }
-            Problem::new(status, "bad_body", "The body cannot be read")
-                .detail(rejection.body_text())
-                .into_response()
-        })
+/// A body of at most [`BODY_BYTES_MAX`] whose headers say that it is JSON, to its end, unread.
+///
+/// # Errors
+/// The answer that refuses it.
+pub(super) async fn text(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Response> {
+    if let Some(refusal) = no_plain_json(headers) {
+        return Err(refusal);
+    }
+    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into_response()),
+        Err(error) => Err(broken(error.as_ref()).into_response()),
     }
 }
 
@@ -85,6 +79,11 @@ pub(super) fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
 /// # Errors
 /// What is wrong, and where.
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {
+    // To keep track of the place costs more than reading: only who is wrong pays for it.
+    serde_json::from_slice(text).or_else(|_| parse_with_place(text))
+}
+
+fn parse_with_place<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -106,6 +105,12 @@ fn bad_field(detail: String) -> Problem {
 fn bad_json(error: &serde_json::Error) -> Problem {
     let title = "The body is no JSON";
     Problem::new(StatusCode::BAD_REQUEST, "bad_json", title).detail(error.to_string())
+}
+
+/// The rest of the body did not come, or not in time.
+fn broken(error: &(dyn std::error::Error + 'static)) -> Problem {
+    let title = "The body cannot be read";
+    Problem::new(StatusCode::BAD_REQUEST, "bad_body", title).detail(error.to_string())
 }
 
 fn too_large() -> Problem {
@@ -139,9 +144,12 @@ fn no_plain_json(headers: &HeaderMap) -> Option<Response> {
 fn is_json(content_type: &[u8]) -> bool {
     let essence = content_type.split(|byte| *byte == b';').next();
     let essence = essence.unwrap_or_default().trim_ascii();
+    essence.eq_ignore_ascii_case(b"application/json") || is_kind_of_json(essence)
+}
+
+fn is_kind_of_json(essence: &[u8]) -> bool {
     let essence = essence.to_ascii_lowercase();
-    essence == b"application/json"
-        || (essence.starts_with(b"application/") && essence.ends_with(b"+json"))
+    essence.starts_with(b"application/") && essence.ends_with(b"+json")
 }
 
 #[cfg(test)]

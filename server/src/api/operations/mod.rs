@@ -8,15 +8,12 @@ mod breakers;
 mod lanes;
 mod target;
 
-use axum::{
-    extract::DefaultBodyLimit,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use utoipa::IntoResponses;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{Api, json::BODY_BYTES_MAX};
+use super::Api;
 use crate::{http::Problem, limiter::NotDone};
 
 type Answer = Result<Response, Problem>;
@@ -38,7 +35,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(breakers::reset))
         .routes(routes!(lanes::pause))
         .routes(routes!(lanes::resume))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
 /// What was in force when it was answered may be no more when it is read again.

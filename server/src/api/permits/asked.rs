@@ -30,11 +30,11 @@ pub(super) const ITEMS_MAX: usize = 100;
 
 /// What one request asks for.
 #[derive(Debug)]
-pub(super) struct Wants {
-    /// Its calls, those that cannot be read included.
-    pub(super) items: Vec<Result<Wanted, Problem>>,
-    /// Whether they came as a list.
-    pub(super) many: bool,
+pub(super) enum Wants {
+    /// A call.
+    One(Wanted),
+    /// A list of calls, those that cannot be read included.
+    Many(Vec<Result<Wanted, Problem>>),
 }
 
 /// A call that wants to go upstream.
@@ -73,18 +73,27 @@ impl Wants {
     /// It is neither, or the list is too long. What is wrong with an item stands in its place.
     pub(super) fn read(text: &[u8]) -> Result<Self, Problem> {
         if text.trim_ascii_start().first() != Some(&b'[') {
-            let items = vec![Ok(object(text)?)];
-            return Ok(Self { items, many: false });
+            return object(text).map(Self::One);
         }
         let items: Vec<&RawValue> = parse(text)?;
         if items.len() > ITEMS_MAX {
             return Err(too_many(items.len()));
         }
         let items = items.into_iter().map(|item| object(item.get().as_bytes()));
-        Ok(Self {
-            items: items.collect(),
-            many: true,
-        })
+        Ok(Self::Many(items.collect()))
+    }
+
+    /// How many calls they are.
+    pub(super) fn calls(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(items) => items.len(),
+        }
+    }
+
+    /// Whether they came as a list.
+    pub(super) fn are_many(&self) -> bool {
+        matches!(self, Self::Many(_))
     }
 }
 
@@ -189,15 +198,16 @@ fn speaks_of_limits(name: &str) -> bool {
 }
 
 fn workload(limiter: &Limiter, name: Option<&str>) -> Result<WorkloadIndex, Problem> {
-    let names: Vec<_> = limiter.workloads().collect();
+    let mut names = limiter.workloads();
     let (code, title) = match name {
-        Some(name) => match names.iter().position(|known| *known == name) {
+        Some(name) => match names.position(|known| known == name) {
             Some(index) => return Ok(index),
             None => ("unknown_workload", "There is no workload of this name"),
         },
-        None if names.len() == 1 => return Ok(0),
+        None if names.nth(1).is_none() => return Ok(0),
         None => ("workload_missing", "Name one of the upstream's workloads"),
     };
+    let names: Vec<_> = limiter.workloads().collect();
     Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title)
         .detail(format!("the workloads are: {}", names.join(", "))))
 }

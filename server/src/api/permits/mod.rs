@@ -13,15 +13,15 @@ mod take;
 
 use axum::{
     Extension, Json,
-    extract::{DefaultBodyLimit, Path, State, rejection::PathRejection},
+    extract::{FromRequest as _, Path, Request, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     Api,
-    json::{BODY_BYTES_MAX, Body, BodyRefused, Text},
+    json::{self, Body, BodyRefused},
 };
 use crate::{
     access::Caller,
@@ -29,7 +29,7 @@ use crate::{
     limiter::{Limiter, NotExtended, Owner, PermitId, UnknownPermit},
     metrics::Via,
 };
-use asked::{Completed, Wants};
+use asked::{Completed, Wanted, Wants};
 use schemas::{ById, OneOrMany, Renewed, TakenOrNot, Throttled, Unknown};
 
 pub(super) use repeated::Repeated;
@@ -43,7 +43,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(give_back))
         .routes(routes!(complete))
         .routes(routes!(renew))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
 /// Take permits
@@ -135,21 +134,48 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         ),
     )
 )]
-async fn take(
+pub(super) async fn take(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    Text(text): Text,
+    request: Request,
+) -> Result<Response, Response> {
+    let (head, body) = request.into_parts();
+    let text = json::text(&head.headers, body).await?;
+    let taken = match (Wants::read(&text), repeated::key(&head.headers)) {
+        (Err(problem), _) | (_, Err(problem)) => Err(problem),
+        (Ok(Wants::One(wanted)), Ok(None)) => Ok(take_one(&api, &caller, wanted).await),
+        (Ok(wants), Ok(key)) => take_all(api, caller, wants, key, &text).await,
+    };
+    taken.map_err(IntoResponse::into_response)
+}
+
+/// What nearly everybody asks: one permit, once.
+async fn take_one(api: &Api, caller: &Caller, wanted: Wanted) -> Response {
+    let owner = owner(caller);
+    let outcome = take::one(api, caller, &owner, wanted).await;
+    let answer = answers::Answer {
+        owner,
+        outcomes: std::slice::from_ref(&outcome),
+        aged: false,
+    };
+    answer.single()
+}
+
+async fn take_all(
+    api: Api,
+    caller: Caller,
+    wants: Wants,
+    key: Option<&str>,
+    text: &[u8],
 ) -> Result<Response, Problem> {
-    let wants = Wants::read(&text)?;
-    let key = repeated::key(&headers)?;
-    let (many, items) = (wants.many, wants.items.len());
+    let (many, calls) = (wants.are_many(), wants.calls());
     let owner = owner(&caller);
-    let work = take::all(api.clone(), caller.clone(), owner.clone(), wants);
+    let repeated = api.repeated.clone();
+    let work = take::all(api, caller.clone(), owner.clone(), wants);
     let (outcomes, again) = match key {
         Some(key) => {
-            let request = repeated::Request::new(&owner, key, &text, items);
-            api.repeated.once(&caller, &request, work).await?
+            let request = repeated::Request::new(&owner, key, text, calls);
+            repeated.once(&caller, &request, work).await?
         }
         None => (work.await, false),
     };
@@ -176,16 +202,19 @@ async fn take(
     ),
     responses(BodyRefused, Unknown, (status = 204, description = "The permit has ended"))
 )]
-async fn complete(
+pub(super) async fn complete(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     id: Named,
-    Body(completed): Body<Completed>,
-) -> Result<StatusCode, Problem> {
-    let signal = completed.signal(jiff::Timestamp::now())?;
+    request: Request,
+) -> Result<StatusCode, Response> {
+    let Body(completed) = Body::<Completed>::from_request(request, &()).await?;
+    let signal = completed.signal(jiff::Timestamp::now());
+    let signal = signal.map_err(IntoResponse::into_response)?;
+    let owner = owner(&caller);
     let held = held(&api, id, |limiter, id| {
-        let workload = limiter.workload_of_permit(&owner(&caller), id);
-        limiter.complete(&owner(&caller), id, &signal).ok()?;
+        let workload = limiter.workload_of_permit(&owner, id);
+        limiter.complete(&owner, id, &signal).ok()?;
         if let Some(workload) = workload {
             let traffic = api.metrics.traffic();
             traffic.answered(limiter.name(), workload, Via::Permit, completed.status());
@@ -193,6 +222,7 @@ async fn complete(
         Some(())
     });
     held.map(|()| StatusCode::NO_CONTENT)
+        .map_err(IntoResponse::into_response)
 }
 
 /// Say that the call still runs
@@ -212,7 +242,7 @@ async fn complete(
         (status = 410, description = "`ended`: it was ended, or has expired"),
     )
 )]
-async fn renew(
+pub(super) async fn renew(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     id: Named,
@@ -241,7 +271,7 @@ async fn renew(
     params(ById),
     responses(Unknown, (status = 204, description = "The permit has ended"))
 )]
-async fn give_back(
+pub(super) async fn give_back(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
     id: Named,

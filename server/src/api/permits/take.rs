@@ -40,18 +40,25 @@ pub(super) enum Outcome {
     Ended(NotValid),
 }
 
+/// Waits until the call is decided. Dropped before, it leaves no trace.
+pub(super) async fn one(api: &Api, caller: &Caller, owner: &Owner, wanted: Wanted) -> Outcome {
+    let decided = decide(api, caller, owner, Ok(wanted), Duration::MAX).await;
+    match decided.ended().map_or_else(|| caller.still_valid(), Err) {
+        Ok(()) => decided.claim(),
+        Err(not) => Outcome::Ended(not),
+    }
+}
+
 /// Waits until each call is decided, asked for in their order. Dropped before, it leaves no
 /// trace of any.
 pub(super) async fn all(api: Api, caller: Caller, owner: Owner, wants: Wants) -> Arc<[Outcome]> {
-    let wait_max = if wants.many {
-        LIST_WAIT_MAX
-    } else {
-        Duration::MAX
+    let items = match wants {
+        Wants::One(wanted) => return [one(&api, &caller, &owner, wanted).await].into(),
+        Wants::Many(items) => items,
     };
-    let asks = wants
-        .items
+    let asks = items
         .into_iter()
-        .map(|wanted| one(&api, &caller, &owner, wanted, wait_max));
+        .map(|wanted| decide(&api, &caller, &owner, wanted, LIST_WAIT_MAX));
     let decided = join_all(asks).await;
     // Those that need not wait were decided while others waited.
     let ended = decided.iter().find_map(Unclaimed::ended);
@@ -61,7 +68,7 @@ pub(super) async fn all(api: Api, caller: Caller, owner: Owner, wants: Wants) ->
     }
 }
 
-async fn one(
+async fn decide(
     api: &Api,
     caller: &Caller,
     owner: &Owner,

@@ -7,7 +7,7 @@ mod shown;
 
 use axum::{
     Json,
-    extract::{DefaultBodyLimit, RawQuery},
+    extract::RawQuery,
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
@@ -17,7 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     Api,
-    json::{BODY_BYTES_MAX, Body, BodyRefused},
+    json::{Body, BodyRefused},
     named,
     query::{bad, once, pairs, unknown},
 };
@@ -99,7 +99,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(get, put))
         .routes(routes!(versions))
         .routes(routes!(roll_back))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
 /// Show the limits of a workload
