@@ -8,11 +8,10 @@ use axum::{
     Router,
     body::Body,
     extract::{Path as InPath, RawQuery, Request, State},
-    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{any, get},
 };
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use leptos::{
     config::LeptosOptions,
     context::{provide_context, use_context},
@@ -33,6 +32,27 @@ const PKG_DIR: &str = "pkg";
 
 /// For answers that bring no policy of their own: they are no pages.
 const NO_PAGE: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+
+/// What every answer says.
+const SECURING: [(HeaderName, HeaderValue); 5] = [
+    (
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    ),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+];
 
 /// The pages, the files of `site_dir`, and problems for whatever else is under `/api`.
 ///
@@ -57,11 +77,6 @@ pub fn routes(backend: Arc<dyn Backend>, site_dir: &Path) -> Router {
         .route("/api", any(|| async { Problem::not_found() }))
         .fallback(file_or_no_page)
         .with_state(Pages { options, backend })
-}
-
-/// Says to browsers what the dashboard's answers may never be used for.
-pub fn secured(router: Router) -> Router {
-    router.layer(middleware::from_fn(secure))
 }
 
 #[derive(Clone)]
@@ -170,26 +185,12 @@ fn is_compressed(path: &str) -> bool {
     path.ends_with(b".br") || path.ends_with(b".gz")
 }
 
-async fn secure(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
+/// Says to browsers what an answer of the dashboard's may never be used for.
+pub fn secure(headers: &mut HeaderMap) {
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(NO_PAGE);
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "same-origin"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
+    for (name, value) in SECURING {
+        headers.insert(name, value);
     }
-    response
 }

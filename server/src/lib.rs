@@ -24,6 +24,7 @@ pub mod config;
 pub mod dashboard;
 pub mod demo;
 pub mod failure;
+pub mod front;
 pub mod gateway;
 pub mod http;
 pub mod limiter;

@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{Router, middleware::from_fn_with_state};
 use spillway_app::{
     Backend,
     live::{State, UserState},
@@ -25,7 +24,9 @@ use crate::{
     api::{self, Api},
     audit::{Act, By, Trail, action},
     config::{self, Config, PolicySource, WebAddress},
-    dashboard, gateway,
+    dashboard,
+    front::Front,
+    gateway,
     gateway::GatewayState,
     http::{
         self, AllowedHosts, BindError, Guard, Health, Listener, RELOAD_EVERY, Shutdown, Tls,
@@ -380,7 +381,6 @@ impl House {
             open: matches!(self.access, Access::Open),
         };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
-        let dashboard = http::ruled(dashboard, self.access.clone());
         let dashboard = http::guarded(dashboard, guard.clone());
         self.gateway.reached_at(&listeners.ready.gateway);
         let gateway = http::guarded(self.gateway.clone(), guard);
@@ -413,7 +413,7 @@ impl House {
         }
     }
 
-    fn dashboard(&self, publisher: &Arc<Publisher>, ready: &Ready) -> Router {
+    fn dashboard(&self, publisher: &Arc<Publisher>, ready: &Ready) -> Front {
         let shown = Shown {
             limiters: Arc::clone(&self.limiters),
             publisher: Arc::clone(publisher),
@@ -428,8 +428,9 @@ impl House {
             self.shutdown.clone(),
         );
         let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
-        let traced = from_fn_with_state(self.traces.clone(), traces::request);
-        dashboard::secured(api.routes(self.health()).merge(pages).layer(traced))
+        let often = api.often();
+        let router = api.routes(self.health()).merge(pages);
+        Front::new(self.access.clone(), self.traces.clone(), often, router)
     }
 
     fn trail(&self) -> Trail {

@@ -2,16 +2,14 @@
 //!
 //! Problems are not negotiated: who cannot read them still reads their status.
 
-use axum::extract::{MatchedPath, Request};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::http::Problem;
 
-/// Why a request is refused: its client cannot read what the route answers with.
-pub(super) fn refusal(request: &Request) -> Option<Problem> {
-    let route = request.extensions().get::<MatchedPath>();
-    let offered = offered(route.map_or("", MatchedPath::as_str));
-    if accepts(request.headers(), offered) {
+/// Why a request for `route` is refused: its client cannot read what the route answers with.
+pub(super) fn refusal(route: &str, headers: &HeaderMap) -> Option<Problem> {
+    let offered = offered(route);
+    if accepts(headers, offered) {
         return None;
     }
     let title = "This address has nothing that you accept";

@@ -6,6 +6,7 @@ mod json;
 mod live;
 mod metrics;
 mod named;
+mod often;
 mod openapi;
 mod operations;
 mod permits;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::Request,
+    extract::{MatchedPath, Request},
     middleware::{Next, from_fn},
     response::{IntoResponse as _, Response},
     routing::any,
@@ -35,6 +36,7 @@ use crate::{
 };
 
 pub use live::STREAMS_MAX;
+pub use often::{Often, OftenRoute};
 pub use openapi::{document, document_text};
 pub use users::user_key;
 
@@ -75,6 +77,12 @@ impl Api {
         }
     }
 
+    /// What is asked often, to be answered without the router.
+    #[must_use]
+    pub fn often(&self) -> Often {
+        Often::new(self.clone())
+    }
+
     /// The routes, from the root, those of `health` included.
     pub fn routes(self, health: Health) -> Router {
         let (api, _) = described().split_for_parts();
@@ -89,10 +97,16 @@ impl Api {
 
 /// Lets a request pass that asks for what its route has.
 async fn check(request: Request, next: Next) -> Response {
-    match accept::refusal(&request).or_else(|| query::refusal(&request)) {
+    let route = request.extensions().get::<MatchedPath>();
+    match refusal(route.map_or("", MatchedPath::as_str), &request) {
         Some(problem) => problem.into_response(),
         None => next.run(request).await,
     }
+}
+
+/// Why a request for `route`, as the router knows it, is refused before it is looked at.
+fn refusal(route: &str, request: &Request) -> Option<Problem> {
+    accept::refusal(route, request.headers()).or_else(|| query::refusal(route, request))
 }
 
 /// The routes, with what is to be said of them: what is added here is documented. Each needs

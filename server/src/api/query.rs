@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
 
@@ -24,17 +24,16 @@ static DOCUMENTED: LazyLock<HashMap<String, Vec<Asked>>> = LazyLock::new(|| {
     routes
 });
 
-/// Why a request's query is refused: it names something that the route's document does not.
-/// What the values mean is the handlers' to say.
-pub(super) fn refusal(request: &Request) -> Option<Problem> {
+/// Why the query of a request for `route` is refused: it names something that the route's
+/// document does not. What the values mean is the handlers' to say.
+pub(super) fn refusal(route: &str, request: &Request) -> Option<Problem> {
     let query = request.uri().query().filter(|query| !query.is_empty())?;
-    let route = request.extensions().get::<MatchedPath>()?;
     // HEAD is asked what GET is. Other methods without a document are refused as such.
     let method = match *request.method() {
         Method::HEAD => &Method::GET,
         ref method => method,
     };
-    let mut operations = DOCUMENTED.get(route.as_str())?.iter();
+    let mut operations = DOCUMENTED.get(route)?.iter();
     let (_, known) = operations.find(|(documented, _)| documented == method)?;
     only(query, known).err().map(bad)
 }

@@ -16,13 +16,8 @@
 //!
 //! Which hosts may be asked is checked before ([`super::hosts`]).
 
-use axum::{
-    extract::Request,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
 use http::{
-    HeaderMap, HeaderValue, Method, StatusCode,
+    HeaderMap, HeaderValue, Method, Request, StatusCode,
     header::{GetAll, HOST, ORIGIN},
     uri::{Authority, Uri},
 };
@@ -31,17 +26,16 @@ use super::Problem;
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Lets a request pass that changes nothing, or that no other site's page has made.
-pub(super) async fn refuse(request: Request, next: Next) -> Response {
+/// Why a request is refused: it changes something, and another site's page has made it.
+pub(crate) fn refusal<B>(request: &Request<B>) -> Option<Problem> {
     if is_safe(request.method()) || is_own(request.headers()) {
-        return next.run(request).await;
+        return None;
     }
     let title = "Pages of other sites may not change anything here";
-    Problem::new(StatusCode::FORBIDDEN, "origin_not_allowed", title)
-        .detail(
-            "Origin or Sec-Fetch-Site says that another site's page asks. Programs send neither.",
-        )
-        .into_response()
+    let problem = Problem::new(StatusCode::FORBIDDEN, "origin_not_allowed", title);
+    Some(problem.detail(
+        "Origin or Sec-Fetch-Site says that another site's page asks. Programs send neither.",
+    ))
 }
 
 /// Whether a request of this method changes nothing (RFC 9110, 9.2.1).

@@ -2,7 +2,8 @@
 //!
 //! Every call of both listeners is logged ([`calls`]) and comes through [`guarded`]: what is no
 //! request at all is refused, then, by the Host allow-list, what is not meant for us, then, while
-//! open, what was forwarded. The dashboard's are also [`ruled`]: each route says who may ask. The
+//! open, what was forwarded. The dashboard's listener asks besides that no other site's page changes
+//! anything ([`cross_site`]), and its routes have rules that say who may ask ([`caller`]). The
 //! gateway asks by itself who calls.
 
 mod access_log;
@@ -26,26 +27,16 @@ mod streams;
 mod tls;
 mod upload;
 
-use axum::{Router, middleware};
-
-use crate::access::Access;
-
 pub use access_log::{Arrived, Entry};
 pub use calls::Peer;
 pub use credit::{Credit, TooSlow};
+pub(crate) use cross_site::refusal as cross_site_refusal;
 pub use door::{Answer, Guard, Guarded, guarded};
 pub use health::Health;
 pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
 pub use problem::{Problem, ProblemDocument, retry_after_s};
 pub use request_id::{REQUEST_ID, RequestId};
-pub(crate) use rules::{needs_token, not_valid};
+pub(crate) use rules::{caller, needs_token, not_valid};
 pub use shutdown::Shutdown;
 pub use tls::{RELOAD_EVERY, Tls, TlsError};
-
-/// `router` behind the rules of its routes, closed to other sites' pages: handlers get a [`Caller`](crate::access::Caller).
-pub fn ruled(router: Router, access: Access) -> Router {
-    router
-        .layer(middleware::from_fn_with_state(access, rules::check))
-        .layer(middleware::from_fn(cross_site::refuse))
-}

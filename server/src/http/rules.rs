@@ -4,11 +4,7 @@
 //! handler still has to look at is in the [`Caller`] that it gets: which upstreams and apps
 //! it may use.
 
-use axum::{
-    extract::{MatchedPath, Request, State},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use jiff::Timestamp;
 
@@ -86,29 +82,31 @@ const RULES: &[(&str, Rule)] = &[
     ("/users/{upstream}/{workload}", Rule::Page),
 ];
 
-/// Lets a request pass that its route's rule allows, with its [`Caller`].
-pub(super) async fn check(
-    State(access): State<Access>,
-    matched: Option<MatchedPath>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    // Whatever no route matches is looked for among the dashboard's files.
-    let rule = matched
-        .as_ref()
-        .map_or(Some(Rule::Page), |path| of(path.as_str()));
-    let Some(rule) = rule else {
+/// Who asks for `route`, as the router knows it, if its rule allows it. Whatever no route matches
+/// is looked for among the dashboard's files.
+///
+/// # Errors
+/// The answer that refuses it.
+pub(crate) async fn caller(
+    access: &Access,
+    route: Option<&str>,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<Caller, Response> {
+    let Some(rule) = route.map_or(Some(Rule::Page), of) else {
         let title = "No rule says who may ask for this";
-        return Problem::new(StatusCode::FORBIDDEN, "no_rule", title).into_response();
+        let problem = Problem::new(StatusCode::FORBIDDEN, "no_rule", title);
+        return Err(problem.into_response());
     };
-    let rule = rule.of(request.method());
-    match caller(&access, rule, request.headers()).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
-        Err(refused) => refused,
-    }
+    let rule = rule.of(method);
+    let tokens = match (access, rule) {
+        (Access::Open, _) | (_, Rule::Free) => return Ok(Caller::Anyone),
+        (Access::Closed(_), Rule::Page) => return Err(no_sign_in().into_response()),
+        (Access::Closed(tokens), _) => tokens,
+    };
+    let caller = holder(tokens, headers).await.map_err(unauthorized)?;
+    allowed(&caller, rule).map_err(|denied| Problem::from(denied).into_response())?;
+    Ok(caller)
 }
 
 impl Rule {
@@ -136,17 +134,6 @@ fn of(route: &str) -> Option<Rule> {
     rules
         .find(|(path, _)| *path == route)
         .map(|(_, rule)| *rule)
-}
-
-async fn caller(access: &Access, rule: Rule, headers: &HeaderMap) -> Result<Caller, Response> {
-    let tokens = match (access, rule) {
-        (Access::Open, _) | (_, Rule::Free) => return Ok(Caller::Anyone),
-        (Access::Closed(_), Rule::Page) => return Err(no_sign_in().into_response()),
-        (Access::Closed(tokens), _) => tokens,
-    };
-    let caller = holder(tokens, headers).await.map_err(unauthorized)?;
-    allowed(&caller, rule).map_err(|denied| Problem::from(denied).into_response())?;
-    Ok(caller)
 }
 
 fn allowed(caller: &Caller, rule: Rule) -> Result<(), Denied> {

@@ -10,12 +10,7 @@ mod client;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    extract::{MatchedPath, Request, State},
-    middleware::Next,
-    response::Response,
-};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use opentelemetry::{
     Context, KeyValue, Value,
     propagation::TextMapPropagator as _,
@@ -100,6 +95,25 @@ impl Traces {
         Span(span)
     }
 
+    /// Begins the span of a request for `route`, as the router knows it: its path is never told.
+    #[must_use]
+    pub fn request<B>(&self, route: Option<&str>, request: &Request<B>) -> Span {
+        if self.0.is_none() {
+            return Span::default();
+        }
+        let method = request.method().as_str();
+        let name = || match route {
+            Some(route) => format!("{method} {route}"),
+            None => method.to_owned(),
+        };
+        let mut span = self.begin(name, request.headers());
+        span.set("http.request.method", method.to_owned());
+        if let Some(route) = route {
+            span.set("http.route", route.to_owned());
+        }
+        span
+    }
+
     /// Sends what is left, for at most three seconds.
     pub async fn end(self) {
         let Some(inner) = self.0 else { return };
@@ -140,25 +154,6 @@ impl Span {
             propagator().inject_context(&own, &mut HeaderInjector(headers));
         }
     }
-}
-
-/// Traces a request under its route, as the router knows it: never under its path.
-pub async fn request(State(traces): State<Traces>, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>();
-    let route = route.map(|route| route.as_str().to_owned());
-    let method = request.method().to_string();
-    let name = || match &route {
-        Some(route) => format!("{method} {route}"),
-        None => method.clone(),
-    };
-    let mut span = traces.begin(name, request.headers());
-    span.set("http.request.method", method.clone());
-    if let Some(route) = route.clone() {
-        span.set("http.route", route);
-    }
-    let response = next.run(request).await;
-    span.answered(response.status());
-    response
 }
 
 fn propagator() -> TraceContextPropagator {

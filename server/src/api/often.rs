@@ -1,0 +1,126 @@
+//! What programs ask for each call of theirs: answered without the router, whose boxed layers cost
+//! more than the decision. The router has these routes, too, so that they are documented; both ask
+//! the same functions.
+
+use axum::{
+    Extension,
+    extract::{Path, Request, State},
+    response::{IntoResponse, Response},
+};
+use http::Method;
+
+use super::{Api, permits, refusal};
+use crate::{access::Caller, limiter::PermitId};
+
+const PERMITS: &str = "/api/v1/permits";
+
+/// Answers what is asked often. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Often(Api);
+
+/// What is asked often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OftenRoute {
+    /// For a permit, or several.
+    Take,
+    /// That a permit's call has ended.
+    Complete(PermitId),
+    /// That a permit's call still runs.
+    Renew(PermitId),
+    /// That a permit's call was never sent.
+    GiveBack(PermitId),
+}
+
+impl OftenRoute {
+    /// Which of them a request asks for; none: the router knows.
+    #[must_use]
+    pub fn of(method: &Method, path: &str) -> Option<Self> {
+        let below = path.strip_prefix(PERMITS)?;
+        if below.is_empty() {
+            return (method == Method::POST).then_some(Self::Take);
+        }
+        let below = below.strip_prefix('/')?;
+        let (id, action) = below.split_once('/').unzip();
+        let route = match (method.as_str(), action) {
+            ("POST", Some("complete")) => Self::Complete,
+            ("POST", Some("renew")) => Self::Renew,
+            ("DELETE", None) => Self::GiveBack,
+            _ => return None,
+        };
+        id.unwrap_or(below).parse().ok().map(route)
+    }
+
+    /// Its path as the router has it.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Take => PERMITS,
+            Self::Complete(_) => "/api/v1/permits/{id}/complete",
+            Self::Renew(_) => "/api/v1/permits/{id}/renew",
+            Self::GiveBack(_) => "/api/v1/permits/{id}",
+        }
+    }
+}
+
+impl Often {
+    /// Of this API.
+    pub(super) fn new(api: Api) -> Self {
+        Self(api)
+    }
+
+    /// Answers what `caller` asks, who may.
+    pub async fn answer(&self, route: OftenRoute, request: Request, caller: Caller) -> Response {
+        if let Some(problem) = refusal(route.path(), &request) {
+            return problem.into_response();
+        }
+        let (api, caller) = (State(self.0.clone()), Extension(caller));
+        match route {
+            OftenRoute::Take => permits::take(api, caller, request).await.into_response(),
+            OftenRoute::Complete(id) => {
+                let completed = permits::complete(api, caller, Ok(Path(id)), request);
+                completed.await.into_response()
+            }
+            OftenRoute::Renew(id) => permits::renew(api, caller, Ok(Path(id)))
+                .await
+                .into_response(),
+            OftenRoute::GiveBack(id) => permits::give_back(api, caller, Ok(Path(id)))
+                .await
+                .into_response(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_router_would_send_to_the_same_function_goes_past_it() {
+        let post = |path: &str| OftenRoute::of(&Method::POST, path);
+        assert_eq!(post("/api/v1/permits"), Some(OftenRoute::Take));
+        let id = PermitId::random();
+        let below = |action: &str| format!("/api/v1/permits/{id}{action}");
+        let (complete, renew, bare) = (below("/complete"), below("/renew"), below(""));
+        assert_eq!(post(&complete), Some(OftenRoute::Complete(id)));
+        assert_eq!(post(&renew), Some(OftenRoute::Renew(id)));
+        let delete = OftenRoute::of(&Method::DELETE, &bare);
+        assert_eq!(delete, Some(OftenRoute::GiveBack(id)));
+        for other in [
+            "/",
+            "/api/v1/permits/",
+            "/api/v1/permitsx",
+            "/api/v1/permits/x/complete",
+            "/api/v1/permits//complete",
+            &format!("{complete}/"),
+            &below("/"),
+            &bare,
+        ] {
+            assert_eq!(post(other), None, "{other}");
+        }
+        for method in [Method::GET, Method::PUT, Method::DELETE] {
+            assert_eq!(OftenRoute::of(&method, "/api/v1/permits"), None);
+            assert_eq!(OftenRoute::of(&method, &complete), None);
+        }
+        assert_eq!(OftenRoute::of(&Method::DELETE, "/api/v1/permits/x"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! The dashboard's listener: what each of its requests has to pass, whatever answers it.
+//!
+//! Nothing is changed for other sites' pages, and each route's rule says who may ask. Every answer
+//! tells browsers what it may never be used for. A request is traced under its route, as the
+//! router knows it, never under its path.
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse as _, Response},
+};
+
+use crate::{
+    access::{Access, Caller},
+    api::{Often, OftenRoute},
+    dashboard,
+    http::{self, Answer, Arrived, Entry},
+    traces::Traces,
+};
+
+/// Answers for the dashboard's listener. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Front {
+    entrance: Entrance,
+    often: Often,
+    router: Router,
+}
+
+/// What a request has to pass.
+#[derive(Clone, Debug)]
+struct Entrance {
+    access: Access,
+    traces: Traces,
+}
+
+impl Front {
+    /// The routes of `router` behind their rules; what programs ask `often` does not go through
+    /// the router, but is held to the same.
+    pub fn new(access: Access, traces: Traces, often: Often, router: Router) -> Self {
+        let entrance = Entrance { access, traces };
+        let entered = from_fn_with_state(entrance.clone(), enter);
+        Self {
+            router: router.layer(entered),
+            entrance,
+            often,
+        }
+    }
+}
+
+impl Answer for Front {
+    async fn answer(&self, request: Request, arrived: Arrived) -> Response {
+        let Some(route) = OftenRoute::of(request.method(), request.uri().path()) else {
+            return self.router.answer(request, arrived).await;
+        };
+        let entry = Entry::of(arrived);
+        let answer = |request, caller| self.often.answer(route, request, caller);
+        let path = Some(route.path());
+        let response = self.entrance.pass(path, request, answer).await;
+        entry.answered(response.status());
+        response
+    }
+}
+
+async fn enter(
+    State(entrance): State<Entrance>,
+    matched: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let route = matched.as_ref().map(MatchedPath::as_str);
+    let answer = |mut request: Request, caller: Caller| {
+        request.extensions_mut().insert(caller);
+        next.run(request)
+    };
+    entrance.pass(route, request, answer).await
+}
+
+impl Entrance {
+    async fn pass<F: Future<Output = Response>>(
+        &self,
+        route: Option<&str>,
+        request: Request,
+        answer: impl FnOnce(Request, Caller) -> F,
+    ) -> Response {
+        if let Some(problem) = http::cross_site_refusal(&request) {
+            return problem.into_response();
+        }
+        let (method, headers) = (request.method(), request.headers());
+        let caller = match http::caller(&self.access, route, method, headers).await {
+            Ok(caller) => caller,
+            Err(refused) => return refused,
+        };
+        let mut span = self.traces.request(route, &request);
+        let mut response = answer(request, caller).await;
+        span.answered(response.status());
+        dashboard::secure(response.headers_mut());
+        response
+    }
+}
