@@ -4,6 +4,8 @@
 //! tells browsers what it may never be used for. A request is traced under its route, as the
 //! router knows it, never under its path.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -21,7 +23,10 @@ use crate::{
 
 /// Answers for the dashboard's listener. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Front {
+pub struct Front(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     entrance: Entrance,
     often: Often,
     router: Router,
@@ -40,23 +45,24 @@ impl Front {
     pub fn new(access: Access, traces: Traces, often: Often, router: Router) -> Self {
         let entrance = Entrance { access, traces };
         let entered = from_fn_with_state(entrance.clone(), enter);
-        Self {
+        Self(Arc::new(Inner {
             router: router.layer(entered),
             entrance,
             often,
-        }
+        }))
     }
 }
 
 impl Answer for Front {
     async fn answer(&self, request: Request, arrived: Arrived) -> Response {
+        let front = &*self.0;
         let Some(route) = OftenRoute::of(request.method(), request.uri().path()) else {
-            return self.router.answer(request, arrived).await;
+            return front.router.answer(request, arrived).await;
         };
         let entry = Entry::of(arrived);
-        let answer = |request, caller| self.often.answer(route, request, caller);
+        let answer = |request, caller| front.often.answer(route, request, caller);
         let path = Some(route.path());
-        let response = self.entrance.pass(path, request, answer).await;
+        let response = front.entrance.pass(path, request, answer).await;
         entry.answered(response.status());
         response
     }

@@ -73,19 +73,22 @@ impl Often {
         if let Some(problem) = refusal(route.path(), &request) {
             return problem.into_response();
         }
-        let (api, caller) = (State(self.0.clone()), Extension(caller));
+        let api = &self.0;
         match route {
-            OftenRoute::Take => permits::take(api, caller, request).await.into_response(),
+            OftenRoute::Take => permits::taken(api, caller, request).await.into_response(),
             OftenRoute::Complete(id) => {
-                let completed = permits::complete(api, caller, Ok(Path(id)), request);
+                let completed = permits::completed(api, &caller, Ok(Path(id)), request);
                 completed.await.into_response()
             }
-            OftenRoute::Renew(id) => permits::renew(api, caller, Ok(Path(id)))
-                .await
-                .into_response(),
-            OftenRoute::GiveBack(id) => permits::give_back(api, caller, Ok(Path(id)))
-                .await
-                .into_response(),
+            OftenRoute::Renew(id) => {
+                let renewed = permits::renew(State(api.clone()), Extension(caller), Ok(Path(id)));
+                renewed.await.into_response()
+            }
+            OftenRoute::GiveBack(id) => {
+                let api = State(api.clone());
+                let given_back = permits::give_back(api, Extension(caller), Ok(Path(id)));
+                given_back.await.into_response()
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use http::{Method, Request, StatusCode};
 
 use super::RequestId;
-use crate::access::secret::is_within;
+use crate::{access::secret::is_within, telemetry};
 
 /// What is known of a request from its beginning. Whoever gets it writes the request's line.
 #[derive(Debug)]
@@ -61,24 +61,21 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let arrived = &self.arrived;
-        // Escaped: what a client writes into a path must not steer a terminal.
-        let path = arrived.path.escape_debug();
         let status = self.status.map_or(0, |status| status.as_u16());
         let outcome = if self.status.is_some() {
             "answered"
         } else {
             "client left"
         };
-        tracing::info!(
-            target: "spillway::access",
-            listener = arrived.listener,
-            request_id = %arrived.id,
-            method = %arrived.method,
-            %path,
-            status,
-            duration_ms = arrived.at.elapsed().as_millis() as u64,
-            "{outcome}"
-        );
+        let took_ms = arrived.at.elapsed().as_millis();
+        telemetry::access(outcome, |line| {
+            line.text("listener", arrived.listener)
+                .word("request_id", arrived.id.text().as_str())
+                .word("method", arrived.method.as_str())
+                .word("path", &arrived.path)
+                .number("status", status)
+                .number("duration_ms", u64::try_from(took_ms).unwrap_or(u64::MAX));
+        });
     }
 }
 

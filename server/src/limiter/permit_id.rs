@@ -10,6 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PermitId([u8; 16]);
 
+/// How long one is, written.
+const TEXT_BYTES: usize = 22;
+
 /// A text that is no permit's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no permit has such a name")]
@@ -25,7 +28,10 @@ impl PermitId {
 
 impl fmt::Display for PermitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        let mut text = [0; TEXT_BYTES];
+        // It is as long as that.
+        let _ = URL_SAFE_NO_PAD.encode_slice(self.0, &mut text);
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

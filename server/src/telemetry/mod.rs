@@ -24,8 +24,22 @@ use sink::Sink;
 /// What the lines of calls through the gateway are filtered by.
 pub const CALLS: &str = "spillway::gateway";
 
-/// Where the lines of calls go, once logs are set up and if they are wanted.
-static CALL_LINES: OnceLock<(Sink, Format)> = OnceLock::new();
+/// What the lines of requests to the dashboard, and of those that a listener refuses, are filtered
+/// by.
+pub const ACCESS: &str = "spillway::access";
+
+/// Where lines go that are written by hand, once logs are set up.
+static BY_HAND: OnceLock<ByHand> = OnceLock::new();
+
+/// How lines are written by hand.
+struct ByHand {
+    sink: Sink,
+    format: Format,
+    /// Whether those of [`CALLS`] are wanted.
+    calls: bool,
+    /// Whether those of [`ACCESS`] are wanted.
+    access: bool,
+}
 
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -59,7 +73,12 @@ pub enum Error {
 /// See [`Error`].
 pub fn init(format: Format, filter: Targets) -> Result<Logs, Error> {
     let sink = Sink::to(std::io::stderr(), format)?;
-    let calls = filter.would_enable(CALLS, &Level::INFO);
+    let by_hand = ByHand {
+        sink: sink.clone(),
+        format,
+        calls: filter.would_enable(CALLS, &Level::INFO),
+        access: filter.would_enable(ACCESS, &Level::INFO),
+    };
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
         Format::Compact => fmt::layer()
             .compact()
@@ -75,20 +94,31 @@ pub fn init(format: Format, filter: Targets) -> Result<Logs, Error> {
     tracing_subscriber::registry()
         .with(lines.with_filter(filter))
         .try_init()?;
-    if calls {
-        CALL_LINES.get_or_init(|| (sink.clone(), format));
-    }
+    BY_HAND.get_or_init(|| by_hand);
     Ok(Logs(sink))
 }
 
 /// Writes the line of a call that ended so; `say` adds what is known of it.
 pub fn call(outcome: &'static str, say: impl FnOnce(&mut Line)) {
-    let Some((sink, format)) = CALL_LINES.get() else {
-        return;
-    };
-    let mut line = Line::begin(*format, jiff::Timestamp::now(), " INFO", CALLS, outcome);
-    say(&mut line);
-    sink.take(&line.end(), false);
+    if let Some(by_hand) = BY_HAND.get().filter(|it| it.calls) {
+        by_hand.write(CALLS, outcome, say);
+    }
+}
+
+/// Writes the line of a request that ended so, as [`call`] does.
+pub fn access(outcome: &'static str, say: impl FnOnce(&mut Line)) {
+    if let Some(by_hand) = BY_HAND.get().filter(|it| it.access) {
+        by_hand.write(ACCESS, outcome, say);
+    }
+}
+
+impl ByHand {
+    fn write(&self, target: &str, outcome: &str, say: impl FnOnce(&mut Line)) {
+        let now = jiff::Timestamp::now();
+        let mut line = Line::begin(self.format, now, " INFO", target, outcome);
+        say(&mut line);
+        self.sink.take(&line.end(), false);
+    }
 }
 
 impl Drop for Logs {

@@ -134,17 +134,25 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         ),
     )
 )]
-pub(super) async fn take(
+async fn take(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Response> {
+    taken(&api, caller, request).await
+}
+
+pub(super) async fn taken(
+    api: &Api,
+    caller: Caller,
     request: Request,
 ) -> Result<Response, Response> {
     let (head, body) = request.into_parts();
     let text = json::text(&head.headers, body).await?;
     let taken = match (Wants::read(&text), repeated::key(&head.headers)) {
         (Err(problem), _) | (_, Err(problem)) => Err(problem),
-        (Ok(Wants::One(wanted)), Ok(None)) => Ok(take_one(&api, &caller, wanted).await),
-        (Ok(wants), Ok(key)) => take_all(api, caller, wants, key, &text).await,
+        (Ok(Wants::One(wanted)), Ok(None)) => Ok(take_one(api, &caller, wanted).await),
+        (Ok(wants), Ok(key)) => take_all(api.clone(), caller, wants, key, &text).await,
     };
     taken.map_err(IntoResponse::into_response)
 }
@@ -202,17 +210,26 @@ async fn take_all(
     ),
     responses(BodyRefused, Unknown, (status = 204, description = "The permit has ended"))
 )]
-pub(super) async fn complete(
+async fn complete(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
+    id: Named,
+    request: Request,
+) -> Result<StatusCode, Response> {
+    completed(&api, &caller, id, request).await
+}
+
+pub(super) async fn completed(
+    api: &Api,
+    caller: &Caller,
     id: Named,
     request: Request,
 ) -> Result<StatusCode, Response> {
     let Body(completed) = Body::<Completed>::from_request(request, &()).await?;
     let signal = completed.signal(jiff::Timestamp::now());
     let signal = signal.map_err(IntoResponse::into_response)?;
-    let owner = owner(&caller);
-    let held = held(&api, id, |limiter, id| {
+    let owner = owner(caller);
+    let held = held(api, id, |limiter, id| {
         let workload = limiter.workload_of_permit(&owner, id);
         limiter.complete(&owner, id, &signal).ok()?;
         if let Some(workload) = workload {

@@ -1,8 +1,9 @@
 //! `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11): lists of
 //! structured fields, here of one item each, the tightest limit that the call meets.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::limiter::{BlockedBy, Left};
@@ -10,34 +11,45 @@ use crate::limiter::{BlockedBy, Left};
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
+/// Most limits and their policies fit together in so many bytes.
+const TEXT_USUAL: usize = 128;
+
 /// Adds what is left; nothing where nothing limits the call.
 pub(super) fn tell(headers: &mut HeaderMap, left: Option<&Left>) {
     let Some(left) = left else {
         return;
     };
-    for (name, value) in [(RATE_LIMIT, limit(left)), (RATE_LIMIT_POLICY, policy(left))] {
-        if let Ok(value) = HeaderValue::from_str(&value) {
+    // Both in one text: most answers have them.
+    let mut text = String::with_capacity(TEXT_USUAL);
+    limit(&mut text, left);
+    let limit_ends = text.len();
+    policy(&mut text, left);
+    let mut policy = Bytes::from(text);
+    let limit = policy.split_to(limit_ends);
+    for (name, value) in [(RATE_LIMIT, limit), (RATE_LIMIT_POLICY, policy)] {
+        if let Ok(value) = HeaderValue::from_maybe_shared(value) {
             headers.insert(name, value);
         }
     }
 }
 
 /// `"user/rate/60s";q=120;w=60`: the lane's part of the limit, per window.
-fn policy(left: &Left) -> String {
+fn policy(text: &mut String, left: &Left) {
     let (name, limit) = (name(left), left.headroom.limit);
-    match left.window {
-        Some(window) => format!("\"{name}\";q={limit};w={}", whole_s(window).max(1)),
-        None => format!("\"{name}\";q={limit};qu=\"concurrent-requests\""),
-    }
+    // Memory takes everything.
+    let _ = match left.window {
+        Some(window) => write!(text, "\"{name}\";q={limit};w={}", whole_s(window).max(1)),
+        None => write!(text, "\"{name}\";q={limit};qu=\"concurrent-requests\""),
+    };
 }
 
 /// `"user/rate/60s";r=80;t=12`: so much may be used now, and no more comes back before then.
-fn limit(left: &Left) -> String {
+fn limit(text: &mut String, left: &Left) {
     let (name, remaining) = (name(left), left.headroom.remaining);
-    match left.more_in {
-        Some(more_in) => format!("\"{name}\";r={remaining};t={}", whole_s(more_in)),
-        None => format!("\"{name}\";r={remaining}"),
-    }
+    let _ = match left.more_in {
+        Some(more_in) => write!(text, "\"{name}\";r={remaining};t={}", whole_s(more_in)),
+        None => write!(text, "\"{name}\";r={remaining}"),
+    };
 }
 
 /// As the gateway names a layer in `Spillway-Blocked-By`.
@@ -72,6 +84,20 @@ mod tests {
             window,
             more_in,
         }
+    }
+
+    fn policy(left: &Left) -> String {
+        told(left)[&RATE_LIMIT_POLICY].to_str().unwrap().to_owned()
+    }
+
+    fn limit(left: &Left) -> String {
+        told(left)[&RATE_LIMIT].to_str().unwrap().to_owned()
+    }
+
+    fn told(left: &Left) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        tell(&mut headers, Some(left));
+        headers
     }
 
     #[test]

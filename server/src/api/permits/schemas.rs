@@ -11,6 +11,7 @@ use utoipa::{
 };
 
 use super::asked::{ITEMS_MAX, Wanted};
+use crate::limiter::PermitId;
 
 /// A call, or a list of up to 100.
 #[derive(Deserialize, ToSchema)]
@@ -70,10 +71,19 @@ pub(super) struct Unknown;
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Taken {
     /// Its name.
-    pub(super) id: String,
+    #[schema(value_type = String)]
+    pub(super) id: PermitId,
     /// For how long it lasts from now on, in milliseconds; 0 where a repeated request's permit
     /// has ended.
     pub(super) ttl_ms: u64,
+}
+
+impl Taken {
+    /// As JSON. Its name needs no escapes.
+    pub(super) fn text(&self) -> String {
+        let Self { id, ttl_ms } = self;
+        format!(r#"{{"id":"{id}","ttl_ms":{ttl_ms}}}"#)
+    }
 }
 
 /// What is answered to one call, or in order to several.
