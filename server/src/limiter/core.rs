@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use spillway::{
-    Answer, Call, Ended, Engine, Grant, Instant, NotRenewed, Permit, Refusal, Settled, Signal,
-    Ticket, Trip,
+    Answer, Call, Ended, Engine, Grant, Instant, Lease, NotRenewed, Permit, Refusal, Settled,
+    Signal, Ticket, Trip,
 };
 use tokio::sync::oneshot;
 
-use super::journal::{Journal, Unwritable};
+use super::journal::{Gathered, Journal, Unwritable};
 use super::openings::Openings;
 use super::outside::Holders;
 use super::shards::ShardIndex;
@@ -21,7 +21,14 @@ use crate::access::{Account, Full};
 use crate::clock::Clock;
 
 /// What a waiting caller is told.
-pub(super) type Outcome = Result<Grant, Stop>;
+pub(super) type Outcome = Result<Granted, Stop>;
+
+/// A call may go, as soon as that is in the journal.
+#[derive(Debug)]
+pub(super) struct Granted {
+    pub(super) lease: Lease,
+    pub(super) line: Gathered,
+}
 
 /// Why a call does not go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +55,24 @@ struct Waiting {
     since: tokio::time::Instant,
 }
 
-/// What a call that asks is told.
-pub(super) enum Asked {
-    Now(Outcome),
+/// What a call that asks is told; `T` is what is made of its grant at once.
+pub(super) enum Asked<T = Granted> {
+    Now(Result<T, Stop>),
     /// A new user, and the shards count as many as they may, of all or of its caller; some may
     /// be idle.
     Crowded(Stop),
     Later(Ticket, oneshot::Receiver<Outcome>),
+}
+
+impl Asked {
+    /// With what is made of a grant that came at once.
+    pub(super) fn map<T>(self, make: impl FnOnce(Granted) -> T) -> Asked<T> {
+        match self {
+            Self::Now(outcome) => Asked::Now(outcome.map(make)),
+            Self::Crowded(stop) => Asked::Crowded(stop),
+            Self::Later(ticket, outcome) => Asked::Later(ticket, outcome),
+        }
+    }
 }
 
 pub(super) struct Core {
@@ -245,7 +263,7 @@ impl Core {
         })
     }
 
-    /// A grant leaves only when it is in the journal.
+    /// A grant leaves only when it is in the journal: whoever gets it sees to that.
     fn let_go(
         &mut self,
         clock: &Clock,
@@ -253,18 +271,19 @@ impl Core {
         grant: Grant,
         since: Option<tokio::time::Instant>,
     ) -> Outcome {
-        let written = self
-            .engine
-            .lease(grant.permit)
-            .ok_or(Unwritable)
-            .and_then(|lease| self.journal.granted(&lease));
-        if written.is_err() {
+        let Ok(granted) = self.gathered(grant.permit) else {
             self.engine.refund(clock.now(), grant.permit);
             return Err(self.refused(clock, call, Stop::Storage));
-        }
+        };
         let hold = since.map(|since| since.elapsed());
         self.tallies[call.workload].admitted(call.lane, hold, unix_s(clock));
-        Ok(grant)
+        Ok(granted)
+    }
+
+    fn gathered(&self, permit: Permit) -> Result<Granted, Unwritable> {
+        let lease = self.engine.lease(permit).ok_or(Unwritable)?;
+        let line = self.journal.granted(&lease)?;
+        Ok(Granted { lease, line })
     }
 }
 

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use spillway::{Ended, Headroom, Instant, NotRenewed, Signal, Trip};
+use spillway::{Ended, Headroom, Instant, Lease, NotRenewed, Signal, Trip};
 
-use super::core::Core;
+use super::core::{Asked, Core};
+use super::journal::Gathered;
 use super::outside::{Handed, Owner};
 use super::permit_id::PermitId;
 use super::shards::ShardIndex;
-use super::{Ask, Limiter, Refused};
+use super::{Ask, Limiter, Refused, Waiting};
 use crate::{access::Full, clock::Clock};
 
 /// A permit that has been handed out.
@@ -21,6 +22,18 @@ pub struct HandedOut {
     pub ttl: Duration,
     /// What is left beside it.
     pub left: Option<Left>,
+}
+
+/// A permit outside whose name may not be told before it is written down. Dropped, it is given
+/// back.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped is given back"]
+pub struct Unwritten<'a> {
+    limiter: &'a Limiter,
+    handed_out: HandedOut,
+    line: Gathered,
+    /// Who gives it back; none: nobody.
+    owner: Option<Owner>,
 }
 
 /// What the tightest layer that a call met has left, see [`Headroom`].
@@ -76,13 +89,53 @@ impl Limiter {
         ask: Ask,
         hold: Duration,
     ) -> Result<HandedOut, NotHandedOut> {
+        self.begin(&owner, &ask, hold).await?.written().await
+    }
+
+    /// The same, but for the last step: that it is written down. Until then nothing has been
+    /// waited for where the call may go at once.
+    ///
+    /// # Errors
+    /// See [`NotHandedOut`].
+    pub async fn begin(
+        &self,
+        owner: &Owner,
+        ask: &Ask,
+        hold: Duration,
+    ) -> Result<Unwritten<'_>, NotHandedOut> {
         let inner = &self.inner;
-        inner.outside.lock().room_for(inner.clock.now(), &owner)?;
-        let permit = self.acquire(ask, hold).await?;
-        let shard = permit.shard();
-        inner.with(shard, |core, clock| {
-            core.hand_out(clock, permit.into_number(), owner)
-        })
+        inner.outside.lock().room_for(inner.clock.now(), owner)?;
+        let call = ask.call();
+        let hold_ms = inner.clock.engine_ms(hold);
+        let shard = inner.shards.of(&call.app);
+        let hand_out = |core: &mut Core, clock: &Clock, lease: &Lease| {
+            let (handed_out, line) = core.hand_out(clock, lease, owner)?;
+            Ok::<_, NotHandedOut>(Unwritten {
+                limiter: self,
+                handed_out,
+                line,
+                owner: Some(owner.clone()),
+            })
+        };
+        let asked = inner.ask(shard, ask, &call, hold_ms, |core, clock, granted| {
+            hand_out(core, clock, &granted.lease)
+        });
+        match asked {
+            Asked::Now(Ok(handed_out)) => handed_out,
+            Asked::Now(Err(stop)) => Err(inner.refused(stop).into()),
+            Asked::Crowded(stop) => Err(inner.refused(inner.crowded(shard, &call, stop)).into()),
+            Asked::Later(ticket, outcome) => {
+                let waiting = Waiting::new(inner, shard, ticket, outcome);
+                let granted = waiting.outcome().await;
+                let granted = granted.map_err(|stop| inner.refused(stop))?;
+                inner.with(shard, |core, clock| {
+                    // None: the process stood still for longer than the lease lasts.
+                    let lease = core.engine.lease(granted.lease.permit);
+                    let lease = lease.ok_or(Refused::Storage)?;
+                    hand_out(core, clock, &lease)
+                })
+            }
+        }
     }
 
     /// The call that `id` was for has ended, and its answer said `signal`. Again: nothing.
@@ -166,9 +219,10 @@ impl Limiter {
     /// What is left of the layers that such a call meets.
     #[must_use]
     pub fn left(&self, ask: &Ask) -> Option<Left> {
-        let shard = self.inner.shards.of(&ask.app);
+        let call = ask.call();
+        let shard = self.inner.shards.of(&call.app);
         self.inner.with(shard, |core, clock| {
-            let headroom = core.engine.headroom(clock.now(), &ask.call())?;
+            let headroom = core.engine.headroom(clock.now(), &call)?;
             Some(Left::of(headroom, clock))
         })
     }
@@ -182,43 +236,63 @@ impl Limiter {
     }
 }
 
+impl Unwritten<'_> {
+    /// Brings it to the file. Those who are about to run come first: what they take is written
+    /// with it.
+    ///
+    /// # Errors
+    /// [`Refused::Storage`]: that cannot be done.
+    pub async fn written(mut self) -> Result<HandedOut, NotHandedOut> {
+        tokio::task::yield_now().await;
+        self.line.write().map_err(|_| Refused::Storage)?;
+        self.owner = None;
+        Ok(self.handed_out)
+    }
+}
+
+impl Drop for Unwritten<'_> {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner.take() {
+            // It is known: it was handed out just now.
+            let _ = self.limiter.give_back(&owner, self.handed_out.id);
+        }
+    }
+}
+
 impl Core {
     fn hand_out(
         &mut self,
         clock: &Clock,
-        number: spillway::Permit,
-        owner: Owner,
-    ) -> Result<HandedOut, NotHandedOut> {
+        lease: &Lease,
+        owner: &Owner,
+    ) -> Result<(HandedOut, Gathered), NotHandedOut> {
         let now = clock.now();
-        let room = self.outside.lock().room_for(now, &owner);
+        let room = self.outside.lock().room_for(now, owner);
         if let Err(not) = room {
-            self.refund(now, number);
+            self.refund(now, lease.permit);
             return Err(not);
         }
-        let Some(lease) = self.engine.lease(number) else {
-            // The process stood still for longer than the lease lasts.
-            return Err(Refused::Storage.into());
-        };
         let handed = Handed {
             id: PermitId::random(),
-            permit: number,
+            permit: lease.permit,
             shard: self.shard,
-            owner,
+            owner: owner.clone(),
             expires_at: lease.expires_at,
             ended: false,
         };
-        if self.journal.handed_out(&handed).is_err() {
-            self.refund(now, number);
+        let Ok(line) = self.journal.handed_out(&handed) else {
+            self.refund(now, lease.permit);
             return Err(Refused::Storage.into());
-        }
+        };
         let id = handed.id;
         self.outside.lock().insert(handed);
         let headroom = self.engine.headroom(now, &lease.call);
-        Ok(HandedOut {
+        let handed_out = HandedOut {
             id,
             ttl: clock.wall(lease.expires_at.ms_since(lease.granted_at)),
             left: headroom.map(|headroom| Left::of(headroom, clock)),
-        })
+        };
+        Ok((handed_out, line))
     }
 
     fn complete_outside(

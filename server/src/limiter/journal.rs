@@ -1,6 +1,9 @@
 //! The journal: every grant is in the file before it leaves, so that it survives
 //! `kill -9`; the file is synced each second, so that a power loss may lose that second.
 //!
+//! Lines are gathered, and whoever may not go on before his is in the file writes all that have
+//! been gathered until then ([`Gathered::write`]): calls that run together cost one write.
+//!
 //! Each shard of an upstream writes to one of its own, so that shards do not wait for each
 //! other's writes. Lines of one app keep their order, since they are written while the app's
 //! shard is locked; the order of different apps' lines does not matter.
@@ -37,9 +40,19 @@ struct Shared {
 struct Written {
     /// None before the first generation has begun.
     file: Option<File>,
+    /// How many bytes of lines are in the file.
     bytes: u64,
+    /// Whole lines that are not in the file.
+    gathered: Vec<u8>,
     /// Since when a line is not synced.
     unsynced: Option<std::time::Instant>,
+}
+
+/// A line that has been gathered: where it ends.
+#[derive(Clone, Debug)]
+pub(super) struct Gathered {
+    journal: Journal,
+    place: u64,
 }
 
 /// The journal cannot be written: nothing may be granted.
@@ -71,6 +84,7 @@ impl Journal {
             written: Mutex::new(Written {
                 file,
                 bytes: 0,
+                gathered: Vec::new(),
                 unsynced: None,
             }),
         };
@@ -81,7 +95,15 @@ impl Journal {
 
     /// How long it is.
     pub(super) fn bytes(&self) -> u64 {
-        self.written().bytes
+        self.written().place()
+    }
+
+    /// Writes what has been gathered; where that fails, those who need it are told.
+    pub(super) fn write_gathered(&self) {
+        let mut written = self.written();
+        if !written.gathered.is_empty() && !self.is_broken() {
+            let _ = self.write(&mut written);
+        }
     }
 
     /// How long ago the oldest line was written that is not synced; none: all are.
@@ -94,12 +116,12 @@ impl Journal {
         self.shared.broken.load(Ordering::Acquire)
     }
 
-    pub(super) fn granted(&self, lease: &Lease) -> Result<(), Unwritable> {
-        self.append(&Record::Lease(Cow::Borrowed(lease)))
+    pub(super) fn granted(&self, lease: &Lease) -> Result<Gathered, Unwritable> {
+        self.gather(&Record::Lease(Cow::Borrowed(lease)))
     }
 
-    pub(super) fn handed_out(&self, handed: &Handed) -> Result<(), Unwritable> {
-        self.append(&Record::Outside(Cow::Borrowed(handed)))
+    pub(super) fn handed_out(&self, handed: &Handed) -> Result<Gathered, Unwritable> {
+        self.gather(&Record::Outside(Cow::Borrowed(handed)))
     }
 
     pub(super) fn renewed(
@@ -154,41 +176,59 @@ impl Journal {
 
     /// A handle to sync with, if anything was written since the last.
     pub(super) fn take_unsynced(&self) -> Option<io::Result<File>> {
+        self.write_gathered();
         let mut written = self.written();
         let unsynced = written.unsynced.take().is_some();
         let file = written.file.as_ref().filter(|_| unsynced)?;
         Some(file.try_clone())
     }
 
-    pub(super) fn append(&self, record: &Record<'_>) -> Result<(), Unwritable> {
-        let mut line = Vec::with_capacity(LINE_USUAL);
-        let appended = record
-            .write(&mut line)
-            .map_err(io::Error::from)
-            .and_then(|()| self.write(&line));
-        appended.unwrap_or_else(|error| {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "the journal cannot be written; nothing is granted"
-            );
-            Err(Unwritable)
+    /// Writes a line, behind those that have been gathered.
+    fn append(&self, record: &Record<'_>) -> Result<(), Unwritable> {
+        self.gather(record)?.write()
+    }
+
+    /// Gathers a line.
+    ///
+    /// # Errors
+    /// It takes none any more.
+    fn gather(&self, record: &Record<'_>) -> Result<Gathered, Unwritable> {
+        let mut written = self.written();
+        if written.file.is_none() || self.is_broken() {
+            return Err(Unwritable);
+        }
+        record
+            .write(&mut written.gathered)
+            .map_err(|error| unwritable(&error.into()))?;
+        if written.gathered.len() > GATHERED_BYTES_MAX {
+            self.write(&mut written)?;
+        }
+        Ok(Gathered {
+            journal: self.clone(),
+            place: written.place(),
         })
     }
 
-    /// Appends a whole line. Once that fails, nothing follows: what is behind a torn line
+    /// Writes the gathered lines. Once that fails, nothing follows: what is behind a torn line
     /// could not be read back.
-    fn write(&self, line: &[u8]) -> io::Result<Result<(), Unwritable>> {
-        let mut written = self.written();
-        let Some(file) = written.file.as_mut().filter(|_| !self.is_broken()) else {
-            return Ok(Err(Unwritable));
+    fn write(&self, written: &mut Written) -> Result<(), Unwritable> {
+        let Written {
+            file: Some(file),
+            bytes,
+            gathered,
+            unsynced,
+        } = written
+        else {
+            return Err(Unwritable);
         };
-        if let Err(error) = file.write_all(line) {
+        if let Err(error) = file.write_all(gathered) {
             self.shared.broken.store(true, Ordering::Release);
-            return Err(error);
+            return Err(unwritable(&error));
         }
-        written.bytes += line.len() as u64;
-        written.unsynced.get_or_insert_with(std::time::Instant::now);
-        Ok(Ok(()))
+        *bytes += gathered.len() as u64;
+        gathered.clear();
+        unsynced.get_or_insert_with(std::time::Instant::now);
+        Ok(())
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
@@ -197,5 +237,40 @@ impl Journal {
     }
 }
 
-/// Most lines fit in so many bytes.
-const LINE_USUAL: usize = 512;
+impl Gathered {
+    /// Returns when it is in the file, with all lines that were gathered until now.
+    ///
+    /// # Errors
+    /// It is not, and will not be.
+    pub(super) fn write(&self) -> Result<(), Unwritable> {
+        let mut written = self.journal.written();
+        if written.bytes >= self.place {
+            return Ok(());
+        }
+        if self.journal.is_broken() {
+            return Err(Unwritable);
+        }
+        self.journal.write(&mut written)
+    }
+}
+
+impl Written {
+    /// Where the next line begins.
+    fn place(&self) -> u64 {
+        self.bytes + self.gathered.len() as u64
+    }
+}
+
+fn unwritable(error: &io::Error) -> Unwritable {
+    tracing::error!(
+        error = error as &dyn std::error::Error,
+        "the journal cannot be written; nothing is granted"
+    );
+    Unwritable
+}
+
+/// So much is gathered at most, in bytes: a hundred grants or more.
+const GATHERED_BYTES_MAX: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,12 @@ use super::shards::ShardIndex;
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// A new generation begins when the journals are this long together: some 30,000 calls, read back in
-/// under a second.
-const JOURNALS_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// under a second; and twice as long as the last snapshot, so that to write down what is known
+/// costs less than what happens does, and to read it back at most thrice as much.
+const JOURNALS_BYTES: u64 = 8 * 1024 * 1024;
+
+/// But never later than this.
+const JOURNALS_BYTES_MAX: u64 = 8 * JOURNALS_BYTES;
 
 /// Each so many generations the snapshot is whole, so that few files have to be read back.
 const DELTAS_MAX: u64 = 20;
@@ -77,7 +81,9 @@ impl Inner {
     fn keep_once(&self) -> io::Result<()> {
         let journals = self.shards.journals();
         let bytes: u64 = journals.iter().map(Journal::bytes).sum();
-        if bytes >= JOURNALS_BYTES_MAX || journals.iter().any(Journal::is_broken) {
+        let enough = (2 * self.snapshot_bytes.load(Ordering::Relaxed))
+            .clamp(JOURNALS_BYTES, JOURNALS_BYTES_MAX);
+        if bytes >= enough || journals.iter().any(Journal::is_broken) {
             return self.next_generation(false);
         }
         journals.iter().try_for_each(|journal| {
@@ -100,8 +106,10 @@ impl Inner {
         let whole = whole || gap || next.is_multiple_of(DELTAS_MAX);
         let known = self.swap_journals(journals, whole);
         let kind = if whole { Kind::Full } else { Kind::Delta };
-        self.files
-            .write_whole(kind, next, &self.snapshot(&known)?)?;
+        let snapshot = self.snapshot(&known)?;
+        self.files.write_whole(kind, next, &snapshot)?;
+        self.snapshot_bytes
+            .store(snapshot.len() as u64, Ordering::Relaxed);
         self.gap.store(false, Ordering::Relaxed);
         self.files.remove_before(next, whole)
     }
@@ -147,6 +155,7 @@ impl Inner {
     fn swap_journals(&self, journals: Vec<Journal>, whole: bool) -> Known {
         let mut known = Known::default();
         for (mut core, journal) in self.shards.each().zip(journals) {
+            core.journal.write_gathered();
             core.journal = journal;
             known.add(&mut core, self.clock.now(), whole);
         }

@@ -36,11 +36,11 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Call, Grant, Lane, Refusal, Remaining, Signal, Ticket, Trip};
+use spillway::{Call, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
 pub use figures::{Figures, WorkloadFigures};
-pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit};
+pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten};
 pub use open::{Limiters, OpenError, Recovery};
 pub use operate::NotDone;
 pub use outside::Owner;
@@ -52,7 +52,7 @@ pub use tally::{Cause, HOLD_BOUNDS_S, Tally};
 pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
 
-use self::core::{Asked, Core, Delivery, Outcome, Stop};
+use self::core::{Asked, Core, Delivery, Granted, Outcome, Stop};
 use crate::{
     access::{Account, Full},
     clock::Clock,
@@ -60,7 +60,6 @@ use crate::{
 };
 use files::Files;
 use outside::Holders;
-use permit::Unclaimed;
 use shards::{ShardIndex, Shards};
 
 /// Which of an upstream's workloads a call belongs to.
@@ -155,6 +154,8 @@ pub(crate) struct Inner {
     generation: Mutex<u64>,
     /// Whether the last generation has no snapshot (yet).
     gap: AtomicBool,
+    /// How long the last snapshot is.
+    snapshot_bytes: AtomicU64,
     shards: Shards,
     /// How often the counters could not be brought to disk.
     keeping_errors: AtomicU64,
@@ -222,25 +223,22 @@ impl Limiter {
         let call = ask.call();
         let hold_ms = self.inner.clock.engine_ms(hold);
         let shard = self.inner.shards.of(&call.app);
-        let outcome = match self.inner.ask(shard, &ask, &call, hold_ms) {
-            Asked::Now(outcome) => self.inner.claim(shard, outcome),
-            Asked::Crowded(stop) => {
-                let refused = |core: &mut Core, clock: &Clock| core.refused(clock, &call, stop);
-                Err(self.inner.with(shard, refused))
-            }
+        let granted = |_: &mut Core, _: &Clock, granted| granted;
+        let outcome = match self.inner.ask(shard, &ask, &call, hold_ms, granted) {
+            Asked::Now(outcome) => outcome,
+            Asked::Crowded(stop) => Err(self.inner.crowded(shard, &call, stop)),
             Asked::Later(ticket, outcome) => {
-                Waiting {
-                    inner: &self.inner,
-                    shard,
-                    ticket,
-                    outcome,
-                    told: false,
-                }
-                .outcome()
-                .await
+                let waiting = Waiting::new(&self.inner, shard, ticket, outcome);
+                waiting.outcome().await
             }
         };
-        outcome.map_err(|stop| self.inner.refused(stop))
+        let granted = outcome.map_err(|stop| self.inner.refused(stop))?;
+        let permit = Permit::new(Arc::clone(&self.inner), shard, granted.lease.permit);
+        if granted.line.write().is_err() {
+            permit.refund();
+            return Err(Refused::Storage);
+        }
+        Ok(permit)
     }
 
     /// Whether grants can be written down.
@@ -275,19 +273,34 @@ impl Inner {
         result
     }
 
-    /// Asks for a call. Where only the bound on users is in its way, all or its caller's, those
+    /// Asks for a call, and has `take` make something of its grant at once. Where only the bound on users is in its way, all or its caller's, those
     /// of all shards that are idle go first.
-    fn ask(self: &Arc<Self>, shard: ShardIndex, ask: &Ask, call: &Call, hold_ms: u64) -> Asked {
+    fn ask<T>(
+        self: &Arc<Self>,
+        shard: ShardIndex,
+        ask: &Ask,
+        call: &Call,
+        hold_ms: u64,
+        take: impl Fn(&mut Core, &Clock, Granted) -> T,
+    ) -> Asked<T> {
         let account = ask.account.as_ref();
-        let ask = |core: &mut Core, clock: &Clock| core.ask(clock, call, account, hold_ms);
-        let asked = self.with(shard, ask);
+        let ask = |core: &mut Core, clock: &Clock| {
+            let asked = core.ask(clock, call, account, hold_ms);
+            asked.map(|granted| take(core, clock, granted))
+        };
+        let asked = self.with(shard, &ask);
         if !matches!(asked, Asked::Crowded(_)) {
             return asked;
         }
         for other in self.shards.indices() {
             self.with(other, |core, clock| core.engine.drop_idle(clock.now()));
         }
-        self.with(shard, ask)
+        self.with(shard, &ask)
+    }
+
+    /// Counts a call that finds as many users as there may be.
+    fn crowded(self: &Arc<Self>, shard: ShardIndex, call: &Call, stop: Stop) -> Stop {
+        self.with(shard, |core, clock| core.refused(clock, call, stop))
     }
 
     /// Tells the engine what an answer said, and the log whom it stops.
@@ -341,14 +354,15 @@ impl Inner {
             shard,
         } in deliveries
         {
-            if let Err(Ok(Grant { permit, .. })) = caller.send(outcome) {
-                drop(Unclaimed::new(Permit::new(Arc::clone(self), shard, permit)));
+            if let Err(Ok(granted)) = caller.send(outcome) {
+                self.unclaimed(shard, &granted);
             }
         }
     }
 
-    fn claim(self: &Arc<Self>, shard: ShardIndex, outcome: Outcome) -> Result<Permit, Stop> {
-        outcome.map(|grant| Permit::new(Arc::clone(self), shard, grant.permit))
+    /// A grant that has not reached its caller costs nothing.
+    fn unclaimed(self: &Arc<Self>, shard: ShardIndex, granted: &Granted) {
+        Permit::new(Arc::clone(self), shard, granted.lease.permit).refund();
     }
 
     fn refused(&self, stop: Stop) -> Refused {
@@ -385,12 +399,27 @@ struct Waiting<'a> {
     told: bool,
 }
 
-impl Waiting<'_> {
-    async fn outcome(mut self) -> Result<Permit, Stop> {
+impl<'a> Waiting<'a> {
+    fn new(
+        inner: &'a Arc<Inner>,
+        shard: ShardIndex,
+        ticket: Ticket,
+        outcome: oneshot::Receiver<Outcome>,
+    ) -> Self {
+        Self {
+            inner,
+            shard,
+            ticket,
+            outcome,
+            told: false,
+        }
+    }
+
+    async fn outcome(mut self) -> Outcome {
         // The sender is dropped unsent only with the limiter itself.
         let outcome = (&mut self.outcome).await.unwrap_or(Err(Stop::Closing));
         self.told = true;
-        self.inner.claim(self.shard, outcome)
+        outcome
     }
 }
 
@@ -400,12 +429,8 @@ impl Drop for Waiting<'_> {
             return;
         }
         self.outcome.close();
-        if let Ok(Ok(grant)) = self.outcome.try_recv() {
-            drop(Unclaimed::new(Permit::new(
-                Arc::clone(self.inner),
-                self.shard,
-                grant.permit,
-            )));
+        if let Ok(Ok(granted)) = self.outcome.try_recv() {
+            self.inner.unclaimed(self.shard, &granted);
         } else {
             self.inner.with(self.shard, |core, clock| {
                 core.cancel(clock.now(), self.ticket)

@@ -370,6 +370,7 @@ fn start(
         generation: Mutex::new(read.generation),
         keeping_errors: AtomicU64::new(0),
         gap: AtomicBool::new(true),
+        snapshot_bytes: AtomicU64::new(0),
     });
     inner.next_generation(true).map_err(unwritable)?;
     Ok(Limiter { inner })

@@ -45,11 +45,8 @@ impl Permit {
         }
     }
 
-    pub(super) const fn shard(&self) -> ShardIndex {
-        self.shard
-    }
-
-    /// Hands it to somebody who will tell its end by its number.
+    /// Its number; whose permit it is tells its end no more.
+    #[cfg(test)]
     pub(super) fn into_number(mut self) -> spillway::Permit {
         self.ended = true;
         self.id
@@ -114,24 +111,6 @@ impl Drop for Permit {
             self.inner.with(self.shard, |core, clock| {
                 core.engine.abandon(clock.now(), self.id)
             });
-        }
-    }
-}
-
-/// A permit on its way to a caller that may be gone: returned unless taken.
-#[derive(Debug)]
-pub(super) struct Unclaimed(Option<Permit>);
-
-impl Unclaimed {
-    pub(super) const fn new(permit: Permit) -> Self {
-        Self(Some(permit))
-    }
-}
-
-impl Drop for Unclaimed {
-    fn drop(&mut self) {
-        if let Some(permit) = self.0.take() {
-            permit.refund();
         }
     }
 }

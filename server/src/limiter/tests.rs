@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// The newest journal that has this app's lines.
-    fn journal_of(&self, app: &str) -> PathBuf {
+    pub(super) fn journal_of(&self, app: &str) -> PathBuf {
         let ending = format!(".{}.journal", shard_of(app, SHARDS));
         let all = self.files("journal").into_iter();
         let its = all.filter(|path| path.to_str().unwrap().ends_with(&ending));

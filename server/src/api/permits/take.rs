@@ -82,27 +82,27 @@ async fn decide(
         };
     let hold = hold.min(wait_max);
     // What is dropped undelivered is given back.
-    let taken = caller.wait(async {
-        let outcome = match limiter.hand_out(owner.clone(), ask.clone(), hold).await {
-            Ok(handed_out) => Outcome::Taken {
-                limiter: limiter.clone(),
-                handed_out,
-            },
-            Err(NotHandedOut::Refused(Refused::Busy(busy))) => Outcome::Busy {
-                busy,
-                left: limiter.left(&ask),
-            },
-            Err(not) => Outcome::Not(answers::not_handed_out(&not)),
-        };
-        Unclaimed::new(outcome, owner)
-    });
-    taken.await.unwrap_or_else(|stopped| {
-        let outcome = match stopped {
-            Stopped::Ended(not) => Outcome::Ended(not),
-            Stopped::Full(full) => Outcome::Not(full.into()),
-        };
-        Unclaimed::new(outcome, owner)
-    })
+    let begun = caller.wait(limiter.begin(owner, &ask, hold)).await;
+    let taken = match begun {
+        Ok(Ok(unwritten)) => unwritten.written().await,
+        Ok(Err(not)) => Err(not),
+        Err(Stopped::Ended(not)) => return Unclaimed::new(Outcome::Ended(not), owner),
+        Err(Stopped::Full(full)) => {
+            return Unclaimed::new(Outcome::Not(full.into()), owner);
+        }
+    };
+    let outcome = match taken {
+        Ok(handed_out) => Outcome::Taken {
+            limiter: limiter.clone(),
+            handed_out,
+        },
+        Err(NotHandedOut::Refused(Refused::Busy(busy))) => Outcome::Busy {
+            busy,
+            left: limiter.left(&ask),
+        },
+        Err(not) => Outcome::Not(answers::not_handed_out(&not)),
+    };
+    Unclaimed::new(outcome, owner)
 }
 
 /// What is decided, while others of the same list are not: its caller may leave meanwhile,

@@ -255,3 +255,25 @@ async fn permits_outside_are_bounded_and_the_gateway_s_go_on() {
     advance(Duration::from_secs(60)).await;
     take(&limiters).await;
 }
+
+#[tokio::test]
+async fn permits_of_calls_that_run_together_are_written_together_before_they_are_told() {
+    let place = Place::new().await;
+    let limiters = place.open(Recovery::AssumeFull).await;
+    let journal = place.journal_of("app");
+    let written = || std::fs::read_to_string(&journal).unwrap().lines().count();
+    let before = written();
+    let mut calls: Vec<_> = (0..5).map(|_| Box::pin(take(&limiters))).collect();
+    for call in &mut calls {
+        assert!(futures_util::poll!(call).is_pending());
+    }
+    assert_eq!((written(), used(&limiters)), (before, 5));
+    calls.remove(0).await;
+    // Each has the line of its grant, and that of its name.
+    assert_eq!(written(), before + 10);
+    drop(calls);
+    assert_eq!(used(&limiters), 1, "who leaves before gives back");
+    kill(limiters);
+    let limiters = place.open(Recovery::AssumeFull).await;
+    assert_eq!(used(&limiters), 1);
+}
