@@ -28,10 +28,16 @@ pub struct Lease {
     /// When it ends by itself.
     pub expires_at: Instant,
     /// Whether it is a breaker's probe: it cannot be renewed.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
     pub probe: bool,
     /// Whether the upstream did not know the user (401): nothing lands in the user's budget.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
     pub spares_user: bool,
 }
 

@@ -57,7 +57,8 @@ impl Answer for Front {
     async fn answer(&self, request: Request, arrived: Arrived) -> Response {
         let front = &*self.0;
         let Some(route) = OftenRoute::of(request.method(), request.uri().path()) else {
-            return front.router.answer(request, arrived).await;
+            // Boxed: what is asked often need not carry its size.
+            return Box::pin(front.router.answer(request, arrived)).await;
         };
         let entry = Entry::of(arrived);
         let answer = |request, caller| front.often.answer(route, request, caller);

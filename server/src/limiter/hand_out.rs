@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use spillway::{Ended, Headroom, Instant, Lease, NotRenewed, Signal, Trip};
 
-use super::core::{Asked, Core};
+use super::core::{Asked, Core, Granted};
 use super::journal::Gathered;
 use super::outside::{Handed, Owner};
 use super::permit_id::PermitId;
@@ -22,6 +22,24 @@ pub struct HandedOut {
     pub ttl: Duration,
     /// What is left beside it.
     pub left: Option<Left>,
+}
+
+/// What comes of a call that asks for a permit outside.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped is given back"]
+pub enum Begun<'a> {
+    /// It is decided.
+    Now(Result<Unwritten<'a>, NotHandedOut>),
+    /// It has to wait.
+    Later(HeldCall<'a>),
+}
+
+/// A call that waits for a permit outside. Dropped, it leaves no trace.
+#[derive(Debug)]
+pub struct HeldCall<'a> {
+    limiter: &'a Limiter,
+    owner: Owner,
+    waiting: Waiting<'a>,
 }
 
 /// A permit outside whose name may not be told before it is written down. Dropped, it is given
@@ -89,52 +107,50 @@ impl Limiter {
         ask: Ask,
         hold: Duration,
     ) -> Result<HandedOut, NotHandedOut> {
-        self.begin(&owner, &ask, hold).await?.written().await
+        let begun = match self.begin(&owner, &ask, hold) {
+            Begun::Now(begun) => begun,
+            Begun::Later(held) => held.outcome().await,
+        };
+        begun?.written().await
     }
 
-    /// The same, but for the last step: that it is written down. Until then nothing has been
-    /// waited for where the call may go at once.
-    ///
-    /// # Errors
-    /// See [`NotHandedOut`].
-    pub async fn begin(
-        &self,
-        owner: &Owner,
-        ask: &Ask,
-        hold: Duration,
-    ) -> Result<Unwritten<'_>, NotHandedOut> {
+    /// The same, but for its ends: that the call waits, and that its permit is written down.
+    pub fn begin<'a>(&'a self, owner: &Owner, ask: &Ask, hold: Duration) -> Begun<'a> {
         let inner = &self.inner;
-        inner.outside.lock().room_for(inner.clock.now(), owner)?;
+        let room = inner.outside.lock().room_for(inner.clock.now(), owner);
+        if let Err(not) = room {
+            return Begun::Now(Err(not));
+        }
         let call = ask.call();
         let hold_ms = inner.clock.engine_ms(hold);
         let shard = inner.shards.of(&call.app);
-        let hand_out = |core: &mut Core, clock: &Clock, lease: &Lease| {
-            let (handed_out, line) = core.hand_out(clock, lease, owner)?;
-            Ok::<_, NotHandedOut>(Unwritten {
-                limiter: self,
-                handed_out,
-                line,
-                owner: Some(owner.clone()),
-            })
+        let hand_out = |core: &mut Core, clock: &Clock, granted: Granted| {
+            core.hand_out(clock, &granted.lease, owner)
         };
-        let asked = inner.ask(shard, ask, &call, hold_ms, |core, clock, granted| {
-            hand_out(core, clock, &granted.lease)
-        });
-        match asked {
-            Asked::Now(Ok(handed_out)) => handed_out,
-            Asked::Now(Err(stop)) => Err(inner.refused(stop).into()),
-            Asked::Crowded(stop) => Err(inner.refused(inner.crowded(shard, &call, stop)).into()),
-            Asked::Later(ticket, outcome) => {
-                let waiting = Waiting::new(inner, shard, ticket, outcome);
-                let granted = waiting.outcome().await;
-                let granted = granted.map_err(|stop| inner.refused(stop))?;
-                inner.with(shard, |core, clock| {
-                    // None: the process stood still for longer than the lease lasts.
-                    let lease = core.engine.lease(granted.lease.permit);
-                    let lease = lease.ok_or(Refused::Storage)?;
-                    hand_out(core, clock, &lease)
-                })
+        match inner.ask(shard, ask, &call, hold_ms, hand_out) {
+            Asked::Now(Ok(handed)) => {
+                Begun::Now(handed.map(|handed| self.unwritten(owner.clone(), handed)))
             }
+            Asked::Now(Err(stop)) => Begun::Now(Err(inner.refused(stop).into())),
+            Asked::Crowded(stop) => {
+                let stop = inner.crowded(shard, &call, stop);
+                Begun::Now(Err(inner.refused(stop).into()))
+            }
+            Asked::Later(ticket, outcome) => Begun::Later(HeldCall {
+                limiter: self,
+                owner: owner.clone(),
+                waiting: Waiting::new(inner, shard, ticket, outcome),
+            }),
+        }
+    }
+
+    fn unwritten(&self, owner: Owner, handed: (HandedOut, Gathered)) -> Unwritten<'_> {
+        let (handed_out, line) = handed;
+        Unwritten {
+            limiter: self,
+            handed_out,
+            line,
+            owner: Some(owner),
         }
     }
 
@@ -233,6 +249,29 @@ impl Limiter {
         let mut outside = self.inner.outside.lock();
         let handed = outside.find(now, owner, id).ok_or(UnknownPermit)?;
         Ok(handed.shard)
+    }
+}
+
+impl<'a> HeldCall<'a> {
+    /// Waits until it is decided.
+    ///
+    /// # Errors
+    /// See [`NotHandedOut`].
+    pub async fn outcome(self) -> Result<Unwritten<'a>, NotHandedOut> {
+        let Self {
+            limiter,
+            owner,
+            waiting,
+        } = self;
+        let (inner, shard) = (&limiter.inner, waiting.shard);
+        let granted = waiting.outcome().await;
+        let granted = granted.map_err(|stop| inner.refused(stop))?;
+        let handed = inner.with(shard, |core, clock| {
+            // None: the process stood still for longer than the lease lasts.
+            let lease = core.engine.lease(granted.lease.permit);
+            core.hand_out(clock, &lease.ok_or(Refused::Storage)?, &owner)
+        })?;
+        Ok(limiter.unwritten(owner, handed))
     }
 }
 

@@ -40,7 +40,9 @@ use spillway::{Call, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
 pub use figures::{Figures, WorkloadFigures};
-pub use hand_out::{HandedOut, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten};
+pub use hand_out::{
+    Begun, HandedOut, HeldCall, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten,
+};
 pub use open::{Limiters, OpenError, Recovery};
 pub use operate::NotDone;
 pub use outside::Owner;
@@ -288,14 +290,14 @@ impl Inner {
             let asked = core.ask(clock, call, account, hold_ms);
             asked.map(|granted| take(core, clock, granted))
         };
-        let asked = self.with(shard, &ask);
+        let asked = self.with(shard, ask);
         if !matches!(asked, Asked::Crowded(_)) {
             return asked;
         }
         for other in self.shards.indices() {
             self.with(other, |core, clock| core.engine.drop_idle(clock.now()));
         }
-        self.with(shard, &ask)
+        self.with(shard, ask)
     }
 
     /// Counts a call that finds as many users as there may be.
@@ -391,6 +393,7 @@ impl std::fmt::Debug for Inner {
 
 /// A call that waits. Dropped, it leaves the queue, and gives back what it was granted
 /// meanwhile.
+#[derive(Debug)]
 struct Waiting<'a> {
     inner: &'a Arc<Inner>,
     shard: ShardIndex,

@@ -68,7 +68,7 @@ pub(super) struct Handed {
     pub(super) owner: Owner,
     pub(super) expires_at: Instant,
     /// Whether it was completed or given back.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) ended: bool,
 }
 

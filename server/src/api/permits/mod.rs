@@ -152,7 +152,7 @@ pub(super) async fn taken(
     let taken = match (Wants::read(&text), repeated::key(&head.headers)) {
         (Err(problem), _) | (_, Err(problem)) => Err(problem),
         (Ok(Wants::One(wanted)), Ok(None)) => Ok(take_one(api, &caller, wanted).await),
-        (Ok(wants), Ok(key)) => take_all(api.clone(), caller, wants, key, &text).await,
+        (Ok(wants), Ok(key)) => Box::pin(take_all(api.clone(), caller, wants, key, &text)).await,
     };
     taken.map_err(IntoResponse::into_response)
 }

@@ -10,7 +10,7 @@ use super::asked::{Wanted, Wants};
 use crate::{
     access::{Caller, NotValid, Stopped},
     http::Problem,
-    limiter::{Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
+    limiter::{Begun, Busy, HandedOut, Left, Limiter, NotHandedOut, Owner, PermitId, Refused},
 };
 
 /// How long the calls of a list may wait, wall time: the permits that are given first run out
@@ -82,7 +82,11 @@ async fn decide(
         };
     let hold = hold.min(wait_max);
     // What is dropped undelivered is given back.
-    let begun = caller.wait(limiter.begin(owner, &ask, hold)).await;
+    let begun = match limiter.begin(owner, &ask, hold) {
+        Begun::Now(begun) => Ok(begun),
+        // Boxed: who need not wait need not carry its size.
+        Begun::Later(held) => Box::pin(caller.wait(held.outcome())).await,
+    };
     let taken = match begun {
         Ok(Ok(unwritten)) => unwritten.written().await,
         Ok(Err(not)) => Err(not),
