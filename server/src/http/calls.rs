@@ -93,8 +93,9 @@ impl<A: Answer> Service<Request<Incoming>> for ConnectionCalls<A> {
             request.extensions_mut().insert(peer);
         }
         Box::pin(async move {
-            let activity = streams::current().unwrap_or(activity);
-            let _busy = activity.wait();
+            let stream = streams::current();
+            let _busy = stream.as_ref().map(Activity::wait);
+            let activity = stream.unwrap_or(activity);
             let answer = calls.answer(request, &activity).await;
             drop(wait);
             Ok(answer)
