@@ -61,6 +61,7 @@ fn sentence(freshness: Freshness, headline: &str) -> String {
         Freshness::Stale | Freshness::Disconnected => {
             "Spillway cannot be reached; values are no longer current.".to_owned()
         }
+        Freshness::SignedOut => "You are signed out; values are no longer current.".to_owned(),
         Freshness::Paused => "Updates are paused.".to_owned(),
         _ => headline.to_owned(),
     }

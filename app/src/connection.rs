@@ -57,6 +57,8 @@ pub enum Freshness {
     Stale,
     /// There is no line to the server.
     Disconnected,
+    /// Nobody is signed in any more, so that the server says nothing.
+    SignedOut,
     /// The reader asked for a standstill.
     Paused,
 }
@@ -72,6 +74,8 @@ pub struct Connection {
     pub paused_ms: Option<u64>,
     /// When this page last found itself connected to a server that had been restarted.
     pub restarted_ms: Option<u64>,
+    /// Whether the line was lost because the session has ended.
+    pub signed_out: bool,
 }
 
 impl Connection {
@@ -81,6 +85,7 @@ impl Connection {
         heard_ms: None,
         paused_ms: None,
         restarted_ms: None,
+        signed_out: false,
     };
 
     /// How long ago the values shown were true, at `now_ms`; `None` as long as no clock runs.
@@ -99,6 +104,7 @@ impl Connection {
         let age = self.age_ms(now_ms).unwrap_or(0);
         match self.line {
             Line::Served => Freshness::Served,
+            Line::Lost { .. } if self.signed_out => Freshness::SignedOut,
             Line::Lost { .. } => Freshness::Disconnected,
             _ if self.paused_ms.is_some() => Freshness::Paused,
             Line::Connecting if age < STALE_AFTER_MS => Freshness::Connecting,
@@ -155,6 +161,7 @@ impl Freshness {
             Self::Late => "Late",
             Self::Stale => "Stale",
             Self::Disconnected => "Disconnected",
+            Self::SignedOut => "Signed out",
             Self::Paused => "Paused",
         }
     }
@@ -166,14 +173,14 @@ impl Freshness {
             Self::Served | Self::Connecting | Self::Paused => "quiet",
             Self::Live => "clear",
             Self::Late => "near",
-            Self::Stale | Self::Disconnected => "full",
+            Self::Stale | Self::Disconnected | Self::SignedOut => "full",
         }
     }
 
     /// Whether values are too old to be taken for current: gauges turn grey and say their age.
     #[must_use]
     pub fn is_old(self) -> bool {
-        matches!(self, Self::Stale | Self::Disconnected)
+        matches!(self, Self::Stale | Self::Disconnected | Self::SignedOut)
     }
 }
 
@@ -217,6 +224,32 @@ mod tests {
         assert_eq!(lost.freshness(104_000), Freshness::Disconnected);
         assert_eq!(lost.detail(104_200), "values 4.2 s old, next try in 3 s");
         assert_eq!(lost.detail(107_000), "values 7.0 s old, trying now");
+    }
+
+    #[test]
+    fn who_is_signed_out_is_told_so_as_long_as_the_line_is_lost() {
+        let line = Line::Lost {
+            since_ms: 104_000,
+            retry_at_ms: 107_000,
+        };
+        let signed_out = Connection {
+            line,
+            signed_out: true,
+            paused_ms: Some(101_000),
+            ..OPEN
+        };
+        let freshness = signed_out.freshness(104_000);
+        assert_eq!(
+            (freshness, freshness.is_old()),
+            (Freshness::SignedOut, true)
+        );
+        assert_eq!(signed_out.detail(104_200), "values 4.2 s old");
+        let again = Connection {
+            line: Line::Open,
+            paused_ms: None,
+            ..signed_out
+        };
+        assert_eq!(again.freshness(100_100), Freshness::Live);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::connection::{Connection, Freshness, Line};
 use crate::instant;
 use crate::live::{Delta, State, UserState};
 use crate::pages::Page;
+use crate::visitor::Visitor;
 use leptos::prelude::*;
 use served::served;
 
@@ -55,6 +56,8 @@ pub struct Feed {
     pub age: Memo<String>,
     /// Where clients send their calls.
     pub gateway_url: StoredValue<String>,
+    /// Who looks at the page.
+    pub visitor: StoredValue<Visitor>,
     /// What came while the reader wanted a standstill.
     held: StoredValue<Option<Shown>>,
 }
@@ -104,6 +107,7 @@ impl Feed {
             freshness,
             age: Memo::new(move |_| age().unwrap_or_default()),
             gateway_url: StoredValue::new(served.gateway_url),
+            visitor: StoredValue::new(served.visitor),
             held: StoredValue::new(None),
         };
         provide_context(feed);
@@ -161,6 +165,14 @@ impl Feed {
         });
     }
 
+    /// The server says that nobody is signed in: that is why the line is lost.
+    pub fn signed_out(self) {
+        self.connection.update(|it| {
+            // A line that came back meanwhile knows better.
+            it.signed_out = matches!(it.line, Line::Lost { .. });
+        });
+    }
+
     /// The server sent everything.
     pub fn snapshot(self, state: State, now_ms: u64) {
         let user = UserState::default();
@@ -191,6 +203,7 @@ impl Feed {
     pub fn heard(self, now_ms: u64) {
         self.connection.update(|it| {
             it.line = Line::Open;
+            it.signed_out = false;
             it.heard_ms = Some(now_ms);
         });
         self.now_ms.set(now_ms);

@@ -8,6 +8,7 @@ use crate::feed::Feed;
 use crate::overview::{Icon, Overview, Sign};
 use crate::pages::{OVERVIEW_PATH, Page};
 use crate::user::User;
+use crate::visitor::{Menu, Visitor};
 
 /// The dashboard. Expects a [`crate::SharedBackend`] and what was [`crate::Asked`] for in
 /// the context while it is rendered on the server.
@@ -22,14 +23,14 @@ pub fn App() -> impl IntoView {
     };
     view! {
         <a class="skip" href="#content">"Skip to the values"</a>
-        <Rail page=feed.page/>
+        <Rail page=feed.page visitor=feed.visitor.get_value()/>
         <main id="content">{page}</main>
     }
     .erase()
 }
 
 #[component]
-fn Rail(page: Page) -> impl IntoView {
+fn Rail(page: Page, visitor: Visitor) -> impl IntoView {
     view! {
         <aside>
             <a class="brand" href=OVERVIEW_PATH>
@@ -44,6 +45,7 @@ fn Rail(page: Page) -> impl IntoView {
                     "Overview"
                 </a>
             </nav>
+            <Menu visitor=visitor/>
             <footer>{concat!("Spillway ", env!("CARGO_PKG_VERSION"))}</footer>
         </aside>
     }

@@ -13,6 +13,8 @@ mod backend;
     allow(dead_code, reason = "only a browser's line opens and breaks")
 )]
 mod connection;
+#[cfg(feature = "ssr")]
+mod door;
 mod erase;
 #[cfg_attr(
     not(feature = "hydrate"),
@@ -30,12 +32,17 @@ mod shell;
 mod status;
 mod time;
 mod user;
+mod visitor;
 
 #[cfg(feature = "ssr")]
 pub use backend::{Asked, Backend, SharedBackend};
+#[cfg(feature = "ssr")]
+pub use door::{DOOR_POLICY, Door, Said, door};
 pub use frame::App;
 #[cfg(feature = "ssr")]
 pub use shell::{content_security_policy, shell};
+#[cfg(feature = "ssr")]
+pub use visitor::Visitor;
 
 /// Where the browser begins: takes over the page that the server rendered.
 #[cfg(feature = "hydrate")]

@@ -1,5 +1,6 @@
 //! The head of every page: its title, how current it is, and the one switch that stops it.
 
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use crate::connection::Freshness;
@@ -84,7 +85,13 @@ fn Notices() -> impl IntoView {
     });
     let trouble = move || match feed.freshness.get() {
         Freshness::Stale => "Spillway has gone quiet.",
+        Freshness::SignedOut => "You are signed out.",
         _ => "Spillway cannot be reached.",
+    };
+    let remedy = move || match feed.freshness.get() {
+        // The page's own address: the server leads to the sign-in, and back.
+        Freshness::SignedOut => Either::Left(view! { <a href="">"Sign in again"</a> }),
+        _ => Either::Right("This page keeps trying and recovers by itself."),
     };
     view! {
         <Show when=move || old.get()>
@@ -92,7 +99,8 @@ fn Notices() -> impl IntoView {
                 <b>{trouble}</b>
                 " What you see was true at "
                 <At at=as_of style=InWords/>
-                " and may have changed since. This page keeps trying and recovers by itself."
+                " and may have changed since. "
+                {remedy}
             </p>
         </Show>
         <Show when=move || restarted.get() && !old.get()>

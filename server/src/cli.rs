@@ -138,8 +138,21 @@ impl Cli {
             | Command::Audit(_) => LevelFilter::WARN,
         };
         let filter = self.log.filter.clone();
-        filter.unwrap_or_else(|| Targets::new().with_default(default))
+        quietened(filter.unwrap_or_else(|| Targets::new().with_default(default)))
     }
+}
+
+/// Without what the libraries of sessions say of every request, unless somebody asks for it:
+/// spans that say nothing, and warnings of any cookie of an earlier run.
+fn quietened(filter: Targets) -> Targets {
+    let libraries = ["axum_login", "tower_sessions", "tower_sessions_core"];
+    libraries.into_iter().fold(filter, |filter, library| {
+        let named = filter.iter().any(|(target, _)| target == library);
+        if named {
+            return filter;
+        }
+        filter.with_target(library, LevelFilter::ERROR)
+    })
 }
 
 impl From<&Serve> for serve::Options {
@@ -153,6 +166,7 @@ impl From<&Serve> for serve::Options {
             open: command.open,
             recovery,
             time_scale: command.time_scale,
+            ..Self::default()
         }
     }
 }
@@ -194,6 +208,19 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn libraries_of_sessions_are_quiet_unless_asked() {
+        use tracing_subscriber::filter::LevelFilter as Level;
+        let filter = |text: &str| quietened(text.parse().unwrap());
+        let warns = |filter: &Targets| filter.would_enable("tower_sessions", &tracing::Level::WARN);
+        assert!(!warns(&filter("debug")));
+        assert!(warns(&filter("info,tower_sessions=debug")));
+        assert!(
+            quietened(Targets::new().with_default(Level::INFO))
+                .would_enable("spillway", &tracing::Level::INFO)
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! The dashboard's routes: pages rendered here with real values, and the static files
-//! that bring them to life in the browser.
+//! The dashboard's routes: pages rendered here with real values, the static files that bring
+//! them to life in the browser, and the [`door`] in front of them.
+
+mod door;
 
 use std::{path::Path, sync::Arc};
 
@@ -20,11 +22,15 @@ use leptos::{
 };
 use leptos_axum::ResponseOptions;
 use percent_encoding::percent_decode_str;
-use spillway_app::{Asked, Backend, content_security_policy, shell};
+use spillway_app::{Asked, Backend, DOOR_POLICY, Door, content_security_policy, shell};
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
-use crate::http::Problem;
+use crate::{
+    access::{Access, Role},
+    audit::Trail,
+    http::{Problem, Visitor, sign_in_first},
+};
 
 /// The names under which `make site` puts the scripts.
 const OUTPUT_NAME: &str = "spillway";
@@ -57,7 +63,7 @@ const SECURING: [(HeaderName, HeaderValue); 5] = [
 /// The pages, the files of `site_dir`, and problems for whatever else is under `/api`.
 ///
 /// Without a built site the pages still show their values; they just do not move.
-pub fn routes(backend: Arc<dyn Backend>, site_dir: &Path) -> Router {
+pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) -> Router {
     if !site_dir.join(PKG_DIR).is_dir() {
         tracing::warn!(
             site_dir = %site_dir.display(),
@@ -75,14 +81,29 @@ pub fn routes(backend: Arc<dyn Backend>, site_dir: &Path) -> Router {
         .route("/", get(overview))
         .route("/users/{upstream}/{workload}", get(user))
         .route("/api", any(|| async { Problem::not_found() }))
+        .merge(door::routes())
         .fallback(file_or_no_page)
-        .with_state(Pages { options, backend })
+        .with_state(Pages {
+            options,
+            backend,
+            entrance,
+        })
+}
+
+/// Who may come in, and how it is known where from.
+#[derive(Clone, Debug)]
+pub struct Entrance {
+    /// Whom the server lets in.
+    pub access: Access,
+    /// Where it is written down who came in, and who did not.
+    pub trail: Trail,
 }
 
 #[derive(Clone)]
 struct Pages {
     options: LeptosOptions,
     backend: Arc<dyn Backend>,
+    entrance: Entrance,
 }
 
 impl Pages {
@@ -90,8 +111,10 @@ impl Pages {
     /// is not looked at again, so that nothing can read it in another way.
     async fn render(&self, asked: Option<Asked>, request: Request) -> Response {
         let (backend, options) = (Arc::clone(&self.backend), self.options.clone());
+        let visitor = self.visitor(&request);
         let context = move || {
             provide_context(Arc::clone(&backend));
+            provide_context(visitor.clone());
             if let Some(asked) = asked.clone() {
                 provide_context(asked);
             }
@@ -101,8 +124,42 @@ impl Pages {
         leptos_axum::render_app_to_stream_with_context(context, shell)(request).await
     }
 
-    /// The page that says that there is no such page.
+    /// Who looks, as the page shows it.
+    fn visitor(&self, request: &Request) -> spillway_app::Visitor {
+        let session = request.extensions().get::<Visitor>();
+        let session = session.and_then(|visitor| visitor.0.as_ref());
+        match session {
+            Some(session) => spillway_app::Visitor {
+                name: session.person.name.clone(),
+                role: session.person.role.to_string(),
+                may_operate: session.person.role >= Role::Operator,
+            },
+            None if self.entrance.access.people().is_none() => spillway_app::Visitor::default(),
+            None => spillway_app::Visitor {
+                name: String::new(),
+                role: Role::Viewer.to_string(),
+                may_operate: false,
+            },
+        }
+    }
+
+    /// A page in front of the dashboard, which knows nothing of what is behind.
+    fn door(&self, status: StatusCode, door: Door) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::CONTENT_SECURITY_POLICY, DOOR_POLICY),
+        ];
+        (status, headers, spillway_app::door(&self.options, door)).into_response()
+    }
+
+    /// The page that says that there is no such page, to those who may know.
     async fn nowhere(&self, request: Request) -> Response {
+        let visitor = request.extensions().get::<Visitor>();
+        let is_known = visitor.is_some_and(|visitor| visitor.0.is_some());
+        if !is_known && !self.entrance.access.is_open() {
+            return sign_in_first(request.method(), request.uri());
+        }
         let mut page = self.render(None, request).await;
         *page.status_mut() = StatusCode::NOT_FOUND;
         page

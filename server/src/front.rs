@@ -17,7 +17,7 @@ use crate::{
     access::{Access, Caller},
     api::{Often, OftenRoute},
     dashboard,
-    http::{self, Answer, Arrived, Entry},
+    http::{self, Answer, Arrived, Entry, Head, Visitor},
     traces::Traces,
 };
 
@@ -42,11 +42,18 @@ struct Entrance {
 impl Front {
     /// The routes of `router` behind their rules; what programs ask `often` does not go through
     /// the router, but is held to the same.
-    pub fn new(access: Access, traces: Traces, often: Often, router: Router) -> Self {
+    /// `secure`: browsers reach it by TLS.
+    pub fn new(access: Access, traces: Traces, often: Often, router: Router, secure: bool) -> Self {
+        let people = access.people().cloned();
         let entrance = Entrance { access, traces };
         let entered = from_fn_with_state(entrance.clone(), enter);
+        let router = router.layer(entered);
+        let router = match people {
+            Some(people) => http::known_visitors(router, people, secure),
+            None => router,
+        };
         Self(Arc::new(Inner {
-            router: router.layer(entered),
+            router,
             entrance,
             often,
         }))
@@ -63,7 +70,9 @@ impl Answer for Front {
         let entry = Entry::of(arrived);
         let answer = |request, caller| front.often.answer(route, request, caller);
         let path = Some(route.path());
-        let response = front.entrance.pass(path, request, answer).await;
+        // For programs: nobody is signed in there.
+        let visitor = Visitor(None);
+        let response = front.entrance.pass(path, visitor, request, answer).await;
         entry.answered(response.status());
         response
     }
@@ -76,27 +85,41 @@ async fn enter(
     next: Next,
 ) -> Response {
     let route = matched.as_ref().map(MatchedPath::as_str);
+    let visitor = match http::visitor(&request) {
+        Ok(visitor) => visitor,
+        Err(problem) => return problem.into_response(),
+    };
+    let known = visitor.clone();
     let answer = |mut request: Request, caller: Caller| {
         request.extensions_mut().insert(caller);
+        request.extensions_mut().insert(known);
         next.run(request)
     };
-    entrance.pass(route, request, answer).await
+    entrance.pass(route, visitor, request, answer).await
 }
 
 impl Entrance {
     async fn pass<F: Future<Output = Response>>(
         &self,
         route: Option<&str>,
+        visitor: Visitor,
         request: Request,
         answer: impl FnOnce(Request, Caller) -> F,
     ) -> Response {
         if let Some(problem) = http::cross_site_refusal(&request) {
             return problem.into_response();
         }
-        let (method, headers) = (request.method(), request.headers());
-        let caller = match http::caller(&self.access, route, method, headers).await {
+        let head = Head {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+        };
+        let caller = match http::caller(&self.access, route, head, &visitor).await {
             Ok(caller) => caller,
-            Err(refused) => return refused,
+            Err(mut refused) => {
+                dashboard::secure(refused.headers_mut());
+                return refused;
+            }
         };
         let mut span = self.traces.request(route, &request);
         let mut response = answer(request, caller).await;

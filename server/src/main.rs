@@ -31,7 +31,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Serve(command) => {
             let options = serve::Options::from(&command);
-            Ok(serve::run(command.load()?, options, shutdown, |_| ()).await?)
+            Ok(serve::run(command.load()?, options, shutdown, |ready| ready.announce()).await?)
         }
         Command::Demo(command) => Ok(demo::run(&command, shutdown).await?),
         Command::Simulate(command) => Ok(simulate::run(&command, shutdown).await?),

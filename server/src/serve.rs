@@ -5,6 +5,7 @@
 //! work, endless streams cut, calls in flight finished within [`GRACE`], counters written.
 
 mod key_secret;
+mod set_up;
 mod state_dir;
 
 use std::{
@@ -13,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use jiff::Timestamp;
 use spillway_app::{
     Backend,
     live::{State, UserState},
@@ -20,11 +22,14 @@ use spillway_app::{
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
-    access::{Access, Tokens, TrustedProxies},
+    access::{
+        Access, People, Tokens, TrustedProxies,
+        set_up::{SetUp, SetUpKey},
+    },
     api::{self, Api},
     audit::{Act, By, Trail, action},
     config::{self, Config, PolicySource, WebAddress},
-    dashboard,
+    dashboard::{self, Entrance},
     front::Front,
     gateway,
     gateway::GatewayState,
@@ -50,6 +55,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Options {
     /// Without sign-in and tokens; only on loopback.
     pub open: bool,
+    /// With `open`: whoever has not signed in may only look and call. For a demo.
+    pub guests: bool,
     /// What to do where the counters are lost.
     pub recovery: Recovery,
     /// How many times faster than the wall clock the engine's clock runs: 1, but in a demo.
@@ -63,6 +70,8 @@ pub struct Ready {
     pub dashboard: WebAddress,
     /// Where clients reach the gateway.
     pub gateway: WebAddress,
+    /// What makes the first admin; `None`: there is or was an account, or none is needed.
+    pub set_up: Option<SetUpKey>,
 }
 
 /// Why the server could not start, or not end well.
@@ -96,9 +105,9 @@ pub enum Error {
     /// The database cannot be used.
     #[error("server.database_url")]
     Database(#[from] store::OpenError),
-    /// The tokens cannot be read.
+    /// Tokens or accounts cannot be read.
     #[error("server.database_url")]
-    Tokens(#[source] store::Error),
+    Access(#[source] store::Error),
     /// That it serves cannot be written down.
     #[error("server.database_url")]
     Audit(#[source] store::Error),
@@ -138,6 +147,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             open: false,
+            guests: false,
             recovery: Recovery::AssumeFull,
             time_scale: 1,
         }
@@ -170,10 +180,10 @@ pub async fn run(
     let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
         .await
         .map_err(Error::Limiters)?;
-    let access = options
+    let (access, set_up) = options
         .access(&config.server, &store)
         .await
-        .map_err(Error::Tokens)?;
+        .map_err(Error::Access)?;
     let proxies = TrustedProxies::new(config.server.trusted_proxies.clone());
     let origins = config.server.cors_origins.clone();
     let counters = Counters::new()?;
@@ -187,7 +197,8 @@ pub async fn run(
         counters.traffic.clone(),
         traces.clone(),
     )?;
-    let listeners = Listeners::bind(&config.server, tls).await?;
+    let mut listeners = Listeners::bind(&config.server, tls).await?;
+    listeners.ready.set_up = set_up;
     let started = store.record(&options.started(jiff::Timestamp::now())).await;
     started.map_err(Error::Audit)?;
     let limiters = Arc::new(limiters);
@@ -248,12 +259,23 @@ impl Options {
         }
     }
 
-    async fn access(self, server: &config::Server, store: &Store) -> Result<Access, store::Error> {
+    async fn access(
+        self,
+        server: &config::Server,
+        store: &Store,
+    ) -> Result<(Access, Option<SetUpKey>), store::Error> {
+        let people = |set_up| People::load(store.clone(), server.per_token, set_up);
         if self.open {
-            return Ok(Access::Open);
+            let access = match self.guests {
+                true => Access::Demo(people(None).await?),
+                false => Access::Open,
+            };
+            return Ok((access, None));
         }
+        let new = !store.had_accounts().await?;
+        let (set_up, key) = new.then(|| SetUp::begin(Timestamp::now())).unzip();
         let tokens = Tokens::load(store.clone(), server.per_token).await?;
-        Ok(Access::Closed(tokens))
+        Ok((Access::Closed(tokens, people(set_up).await?), key))
     }
 }
 
@@ -292,6 +314,7 @@ impl Listeners {
         let ready = Ready {
             dashboard: url("server.public_url", &server.public_url, dashboard_at)?,
             gateway: url("server.gateway_url", &server.gateway_url, gateway_at)?,
+            set_up: None,
         };
         let listener = |name, socket| Listener {
             name,
@@ -378,7 +401,7 @@ impl House {
         let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
         let guard = Guard {
             hosts: self.hosts(&listeners.ready),
-            open: matches!(self.access, Access::Open),
+            open: self.access.is_open(),
         };
         let dashboard = self.dashboard(&publisher, &listeners.ready);
         let dashboard = http::guarded(dashboard, guard.clone());
@@ -391,10 +414,7 @@ impl House {
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
         let policies = tokio::spawn(self.policies.clone().keep());
-        let tokens = match &self.access {
-            Access::Closed(tokens) => Some(tokio::spawn(tokens.clone().keep())),
-            Access::Open => None,
-        };
+        let keeping = self.keep_access();
         let (stopped_at, (), ()) = tokio::join!(
             self.stop(),
             http::serve(listeners.dashboard, dashboard, self.shutdown.clone(), GRACE),
@@ -402,8 +422,19 @@ impl House {
         );
         publishing.abort();
         policies.abort();
-        tokens.inspect(JoinHandle::abort);
+        keeping.iter().for_each(JoinHandle::abort);
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
+    }
+
+    /// Notices who is let in no more.
+    fn keep_access(&self) -> Vec<JoinHandle<()>> {
+        let tokens = match &self.access {
+            Access::Closed(tokens, _) => Some(tokio::spawn(tokens.clone().keep())),
+            Access::Open | Access::Demo(_) => None,
+        };
+        let people = self.access.people().cloned();
+        let people = people.map(|people| tokio::spawn(people.keep()));
+        tokens.into_iter().chain(people).collect()
     }
 
     fn hosts(&self, ready: &Ready) -> AllowedHosts {
@@ -427,10 +458,21 @@ impl House {
             self.trail(),
             self.shutdown.clone(),
         );
-        let pages = dashboard::routes(Arc::new(shown), &self.config.server.site_dir);
+        let entrance = Entrance {
+            access: self.access.clone(),
+            trail: self.trail(),
+        };
+        let pages = dashboard::routes(Arc::new(shown), entrance, &self.config.server.site_dir);
         let often = api.often();
         let router = api.routes(self.health()).merge(pages);
-        Front::new(self.access.clone(), self.traces.clone(), often, router)
+        let secure = ready.dashboard.is_secure();
+        Front::new(
+            self.access.clone(),
+            self.traces.clone(),
+            often,
+            router,
+            secure,
+        )
     }
 
     fn trail(&self) -> Trail {

@@ -320,3 +320,45 @@ fn what_cannot_be_listened_on_is_named_by_its_flag() {
         }
     }
 }
+
+/// Anybody may look; who signs in with one of the accounts that it printed may steer.
+#[tokio::test]
+async fn steering_takes_one_of_the_accounts_that_it_prints() {
+    let demo = Demo::start(&["--scan-users", "0", "--crawl-users", "0"]);
+    let pause = async |cookie: Option<&str>| {
+        let request = Request::post("/api/v1/lanes/graph/background/pause")
+            .header("content-type", "application/json")
+            .header("cookie", cookie.unwrap_or_default());
+        let body = r#"{"reason":"a test"}"#;
+        send(demo.dashboard, request.body(body.into()).unwrap()).await
+    };
+    let guest = pause(None).await;
+    assert_eq!(guest.status, StatusCode::FORBIDDEN);
+    assert!(
+        guest.text().contains("accounts that the demo printed"),
+        "{}",
+        guest.text()
+    );
+    let overview = send(
+        demo.dashboard,
+        Request::get("/").body(Full::default()).unwrap(),
+    )
+    .await;
+    assert_eq!(overview.status, StatusCode::OK);
+
+    for name in ["operator", "admin"] {
+        let line = demo
+            .banner
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let password = line.unwrap().split_whitespace().nth(1).unwrap();
+        let request =
+            Request::post("/sign-in").header("content-type", "application/x-www-form-urlencoded");
+        let body = format!("name={name}&password={password}&to=/");
+        let reply = send(demo.dashboard, request.body(body.into()).unwrap()).await;
+        assert_eq!(reply.status, StatusCode::SEE_OTHER, "{}", reply.text());
+        let cookie = support::people::cookie(&reply);
+        assert_eq!(pause(Some(&cookie)).await.status, StatusCode::OK);
+    }
+    demo.end();
+}

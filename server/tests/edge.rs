@@ -20,12 +20,14 @@ use http_body_util::Full;
 use support::{NOBODY, Process, Reply, TestApp, config_text, raw, send};
 
 /// Routes of both listeners, known and unknown.
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 9] = [
     "/",
     "/healthz",
     "/readyz",
     "/api/v1/state",
     "/api/none",
+    "/sign-in",
+    "/set-up",
     "/none",
     "/graph/v1.0/me",
 ];

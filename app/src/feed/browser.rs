@@ -18,17 +18,20 @@ use leptos::leptos_dom::helpers::{
     TimeoutHandle, set_interval, set_timeout_with_handle, window_event_listener_untyped,
 };
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::Feed;
+use super::poll::get;
 use super::tabs::{Message, Tabs};
 use crate::connection::{LATE_AFTER_MS, Line, SLEPT_AFTER_MS, STALE_AFTER_MS, retry_pause_ms};
 use crate::live::parse;
 
-/// Where the stream is.
+/// Where the stream is, and where it is said who is signed in.
 const URL: &str = "/api/v1/live";
+const SESSION_URL: &str = "/api/v1/session";
 
 /// How often ages are counted: often enough for one decimal to move.
 pub const TICK: Duration = Duration::from_millis(250);
@@ -119,6 +122,7 @@ impl Listener {
             Message::Hello => {}
             _ if self.leading.get() => {}
             Message::Lost { pause_ms } => self.feed.lost(now_ms(), now_ms() + pause_ms),
+            Message::SignedOut => self.feed.signed_out(),
             Message::Event { kind, data } => {
                 self.asked_ms.set(None);
                 // What cannot be read here could not be read there either.
@@ -175,6 +179,16 @@ impl Listener {
         self.feed.lost(now_ms(), now_ms() + pause_ms);
         self.tell(Message::Lost { pause_ms });
         self.schedule(pause_ms);
+        let listener = Rc::clone(self);
+        spawn_local(async move { listener.ask_why().await });
+    }
+
+    /// An `EventSource` does not say why it failed: whether anybody is still signed in is asked.
+    async fn ask_why(&self) {
+        if matches!(get(SESSION_URL).await, Ok((401, _))) {
+            self.feed.signed_out();
+            self.tell(Message::SignedOut);
+        }
     }
 
     fn schedule(self: &Rc<Self>, after_ms: u64) {

@@ -65,6 +65,8 @@ struct Poller {
 enum Failed {
     /// The address means nobody any more: the configuration changed.
     Gone,
+    /// Nobody is signed in any more.
+    SignedOut,
     /// For now.
     Unanswered,
 }
@@ -97,33 +99,42 @@ impl Poller {
                 self.due_ms.set(u64::MAX);
                 let _ = location().reload();
             }
-            Err(Failed::Unanswered) => {
+            Err(failed) => {
                 let attempt = self.attempt.get();
                 self.attempt.set(attempt.saturating_add(1));
                 let next_ms = now_ms + retry_pause_ms(attempt, js_sys::Math::random());
                 self.due_ms.set(next_ms);
                 self.feed.lost(now_ms, next_ms);
+                if matches!(failed, Failed::SignedOut) {
+                    self.feed.signed_out();
+                }
             }
         }
     }
 }
 
 async fn ask() -> Result<UserState, Failed> {
-    let (status, text) = fetch().await.map_err(|_| Failed::Unanswered)?;
+    let url = url().map_err(|_| Failed::Unanswered)?;
+    let (status, text) = get(&url).await.map_err(|_| Failed::Unanswered)?;
     match status {
         200 => parse(&text).ok_or(Failed::Unanswered),
         404 => Err(Failed::Gone),
+        401 => Err(Failed::SignedOut),
         _ => Err(Failed::Unanswered),
     }
 }
 
-async fn fetch() -> Result<(u16, String), JsValue> {
+fn url() -> Result<String, JsValue> {
     let location = location();
-    let url = [API, &location.pathname()?, &location.search()?].concat();
+    Ok([API, &location.pathname()?, &location.search()?].concat())
+}
+
+/// The status and the text of what is there.
+pub async fn get(url: &str) -> Result<(u16, String), JsValue> {
     let options = RequestInit::new();
     // A question that gets no answer is given up for the next.
     options.set_signal(Some(&AbortSignal::timeout_with_u32(STALE_AFTER_MS as u32)));
-    let response = JsFuture::from(window().fetch_with_str_and_init(&url, &options)).await?;
+    let response = JsFuture::from(window().fetch_with_str_and_init(url, &options)).await?;
     let response: Response = response.dyn_into()?;
     let text = JsFuture::from(response.text()?).await?;
     Ok((response.status(), text.as_string().unwrap_or_default()))

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::Shown;
 use crate::live::{State, UserState};
 use crate::pages::Page;
+use crate::visitor::Visitor;
 
 /// What a page begins with.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub struct Served {
     pub shown: Shown,
     /// Where clients send their calls.
     pub gateway_url: String,
+    /// Who looks at it.
+    pub visitor: Visitor,
 }
 
 /// The same as it is written.
@@ -24,6 +27,7 @@ struct Written {
     state: Option<State>,
     user: Option<UserState>,
     gateway_url: String,
+    visitor: Visitor,
 }
 
 impl From<Written> for Served {
@@ -39,6 +43,7 @@ impl From<Written> for Served {
                 },
             },
             gateway_url: written.gateway_url,
+            visitor: written.visitor,
         }
     }
 }
@@ -62,7 +67,7 @@ pub fn served() -> Served {
 }
 
 #[cfg(feature = "hydrate")]
-crate::live::structs! { Written { page state user gateway_url } }
+crate::live::structs! { Written { page state user gateway_url visitor } }
 
 #[cfg(not(feature = "hydrate"))]
 fn asked() -> Written {
@@ -78,6 +83,7 @@ fn asked() -> Written {
             state,
             user,
             gateway_url: backend.gateway_url(),
+            visitor: use_context().unwrap_or_default(),
         };
     }
     Written::default()

@@ -29,6 +29,8 @@ pub enum Message<'a> {
         /// Of so many milliseconds.
         pause_ms: u64,
     },
+    /// The listening tab heard that nobody is signed in.
+    SignedOut,
     /// The server said something.
     Event {
         /// The event's name.
@@ -91,6 +93,7 @@ impl<'a> Message<'a> {
         match self {
             Self::Hello => "hello\n".to_owned(),
             Self::Lost { pause_ms } => format!("lost\n{pause_ms}"),
+            Self::SignedOut => "signed-out\n".to_owned(),
             Self::Event { kind, data } => format!("{kind}\n{data}"),
         }
     }
@@ -102,6 +105,7 @@ impl<'a> Message<'a> {
             "lost" => Self::Lost {
                 pause_ms: data.parse().ok()?,
             },
+            "signed-out" => Self::SignedOut,
             kind => Self::Event { kind, data },
         })
     }

@@ -3,6 +3,7 @@
 //! What is asked is the API's own resumption, so the server decides who may, and its words
 //! are shown where it refuses. The pause leaves the page with the next values.
 
+use leptos::either::Either;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 
@@ -13,10 +14,26 @@ use crate::live::Pause;
 /// The longest reason that the API takes, in characters.
 const REASON_CHARS_MAX: &str = "500";
 
+/// The way, or why there is none for who looks.
+#[component]
+pub fn EndEarly(upstream: String, pause: Pause, whose: String) -> impl IntoView {
+    let may = Feed::expect().visitor.with_value(|it| it.may_operate);
+    let way = match may {
+        true => Either::Left(view! { <Form upstream=upstream pause=pause whose=whose/> }),
+        false => Either::Right(view! {
+            <p class="end">
+                <button type="button" disabled>"End early"</button>
+                <small>"Takes the role operator"</small>
+            </p>
+        }),
+    };
+    way.erase()
+}
+
 /// Opens below its own line, so that no second click meets the button by chance. It needs
 /// a running page.
 #[component]
-pub fn EndEarly(upstream: String, pause: Pause, whose: String) -> impl IntoView {
+fn Form(upstream: String, pause: Pause, whose: String) -> impl IntoView {
     let mounted = Feed::expect().mounted;
     let reason = RwSignal::new(String::new());
     let busy = RwSignal::new(false);

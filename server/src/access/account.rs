@@ -1,6 +1,6 @@
 //! What one caller has taken of what all share, so that no token takes all of it.
 //!
-//! Each token has an account, and each network of callers. Where the server is open everybody
+//! Each token has an account, each session and each network of callers. Where the server is open everybody
 //! is the same caller, and only the bounds of all hold. An account costs a call nothing that
 //! takes nothing: whoever waits, streams or makes a user key counts itself here, in its own
 //! caller's counter, and is forgotten with its guard.
@@ -124,6 +124,12 @@ impl Account {
     /// It has as many as it may.
     pub fn stream(self: &Arc<Self>) -> Result<Taken, Full> {
         self.take(Good::Streams, self.bounds.streams)
+    }
+
+    /// Whether it has any.
+    #[must_use]
+    pub fn has_streams(&self) -> bool {
+        self.streams.load(Ordering::Relaxed) > 0
     }
 
     /// Whether it may make one more user key.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use spillway::Lane;
 
-use super::{Account, Role, Scope, Token};
+use super::{Account, Role, Scope, Session, Token};
 use crate::config::ClientNetwork;
 
 /// Who asks, as far as it is known.
@@ -12,6 +12,10 @@ use crate::config::ClientNetwork;
 pub enum Caller {
     /// Anyone: the server is open.
     Anyone,
+    /// Anyone in a demo, who may look and call, and steers nothing.
+    Guest,
+    /// Somebody who has signed in.
+    Session(Arc<Session>),
     /// The holder of a token.
     Token(Arc<Token>),
     /// Somebody in a network that an upstream lets in.
@@ -34,13 +38,21 @@ pub enum Denied {
     #[error("this token is not for that: it lacks the scope {0}")]
     Scope(Scope),
     /// Its role is too low.
-    #[error("this token's role is {role}, and this takes {needed}")]
+    #[error("the role {role} may not do this: it takes {needed}")]
     Role {
         /// What it is.
         role: Role,
         /// What it had to be.
         needed: Role,
     },
+    /// It has not signed in, in a demo.
+    #[error(
+        "this takes the role {0}: sign in with one of the accounts that the demo printed at its start"
+    )]
+    Guest(Role),
+    /// It has signed in, and this is for programs.
+    #[error("this is for programs: bring a token with the scope {0}")]
+    ForPrograms(Scope),
     /// Its token is bound to other upstreams.
     #[error("this token is bound to other upstreams than {}", .0.escape_debug())]
     Upstream(String),
@@ -74,7 +86,8 @@ impl Caller {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Anyone => "anyone",
+            Self::Anyone | Self::Guest => "anyone",
+            Self::Session(session) => &session.person.name,
             Self::Token(token) => &token.id,
             Self::Network(network) => &network.of.name,
         }
@@ -84,7 +97,8 @@ impl Caller {
     #[must_use]
     pub fn account(&self) -> Option<&Arc<Account>> {
         match self {
-            Self::Anyone => None,
+            Self::Anyone | Self::Guest => None,
+            Self::Session(session) => Some(&session.account),
             Self::Token(token) => Some(&token.account),
             Self::Network(network) => Some(&network.account),
         }
@@ -94,7 +108,7 @@ impl Caller {
     #[must_use]
     pub fn lane(&self) -> Lane {
         let own = match self {
-            Self::Anyone => None,
+            Self::Anyone | Self::Guest | Self::Session(_) => None,
             Self::Token(token) => token.rights.lane,
             Self::Network(network) => network.of.lane,
         };
@@ -110,6 +124,7 @@ impl Caller {
             Self::Token(token) if !token.rights.scopes.contains(&scope) => {
                 Err(Denied::Scope(scope))
             }
+            Self::Session(session) => person_may(session.person.role, scope),
             _ => Ok(()),
         }
     }
@@ -119,13 +134,18 @@ impl Caller {
     /// # Errors
     /// See [`Denied`].
     pub fn is_at_least(&self, needed: Role) -> Result<(), Denied> {
-        match self {
-            Self::Token(token) if token.rights.role < needed => Err(Denied::Role {
-                role: token.rights.role,
-                needed,
-            }),
-            _ => Ok(()),
+        let role = match self {
+            Self::Anyone | Self::Network(_) => return Ok(()),
+            // A guest is a viewer.
+            Self::Guest if needed > Role::Viewer => return Err(Denied::Guest(needed)),
+            Self::Guest => return Ok(()),
+            Self::Session(session) => session.person.role,
+            Self::Token(token) => token.rights.role,
+        };
+        if role < needed {
+            return Err(Denied::Role { role, needed });
         }
+        Ok(())
     }
 
     /// Whether it may call, see or steer this upstream.
@@ -160,9 +180,9 @@ impl Caller {
     /// See [`Denied`].
     pub fn may_name_users(&self) -> Result<(), Denied> {
         let may = match self {
-            Self::Anyone => true,
+            Self::Anyone | Self::Guest => true,
             Self::Token(token) => token.rights.act_for_users,
-            Self::Network(_) => false,
+            Self::Network(_) | Self::Session(_) => false,
         };
         if may { Ok(()) } else { Err(Denied::User) }
     }
@@ -211,12 +231,26 @@ impl Caller {
     /// The only apps that it may use; `None`: all.
     fn apps(&self) -> Option<Vec<&str>> {
         match self {
-            Self::Anyone => None,
+            Self::Anyone | Self::Guest | Self::Session(_) => None,
             Self::Token(token) => {
                 let apps = &token.rights.apps;
                 (!apps.is_empty()).then(|| apps.iter().map(String::as_str).collect())
             }
             Self::Network(network) => network.of.app.as_deref().map(|app| vec![app]),
+        }
+    }
+}
+
+/// What people do in the dashboard; calls, permits, events and metrics are for programs.
+fn person_may(role: Role, scope: Scope) -> Result<(), Denied> {
+    match scope {
+        Scope::Read | Scope::Write | Scope::Jobs if role >= scope.role_min() => Ok(()),
+        Scope::Read | Scope::Write | Scope::Jobs => Err(Denied::Role {
+            role,
+            needed: scope.role_min(),
+        }),
+        Scope::Gateway | Scope::Permits | Scope::Events | Scope::Metrics => {
+            Err(Denied::ForPrograms(scope))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Who gets in, and what they may do.
 //!
 //! Programs bring a token ([`secret`]) with [`rights`]; [`tokens`] knows those that are valid.
+//! People sign in with a [`password`], [`throttle`]d, or set a new server up ([`set_up`]);
+//! [`people`] knows them and their sessions.
 //! The gateway also lets in who calls from a configured network, found behind [`proxies`] that
 //! are trusted. Either way a [`Caller`] comes of it, which says what it may do, and ends what
 //! waits in its name when its token does ([`validity`]). Each has an [`account`] of what it has
@@ -9,10 +11,13 @@
 mod account;
 mod caller;
 pub mod password;
+pub mod people;
 pub mod person;
 mod proxies;
 pub mod rights;
 pub mod secret;
+pub mod set_up;
+mod throttle;
 pub mod tokens;
 mod validity;
 mod wait;
@@ -20,6 +25,7 @@ mod wait;
 pub use account::{Account, Full, Good, Taken};
 pub use caller::{Caller, Denied, Network};
 pub use password::Hasher;
+pub use people::{People, Session};
 pub use person::Person;
 pub use proxies::{NoAddress, TrustedProxies, marks_a_proxy};
 pub use rights::{Impossible, Rights, Role, Scope};
@@ -31,8 +37,29 @@ pub use wait::Stopped;
 /// Whom the server lets in. Clones share it.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Anyone (`--open`, and the demo): only ever on loopback.
+    /// Anyone (`--open`): only ever on loopback.
     Open,
-    /// Holders of these tokens, and at the gateway callers from configured networks.
-    Closed(Tokens),
+    /// Anyone to look and to call, people who have signed in to steer (the demo): only ever
+    /// on loopback.
+    Demo(People),
+    /// Holders of these tokens, people who have signed in, and at the gateway callers from
+    /// configured networks.
+    Closed(Tokens, People),
+}
+
+impl Access {
+    /// Those who may sign in; `None`: nobody needs to.
+    #[must_use]
+    pub const fn people(&self) -> Option<&People> {
+        match self {
+            Self::Open => None,
+            Self::Demo(people) | Self::Closed(_, people) => Some(people),
+        }
+    }
+
+    /// Whether strangers are let in, which they are on loopback alone.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        !matches!(self, Self::Closed(..))
+    }
 }

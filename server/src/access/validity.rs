@@ -1,4 +1,4 @@
-//! Whether a token still lets its holder in. What lasts longer than a moment asks again, and
+//! Whether a token or a session still lets its holder in. What lasts longer than a moment asks again, and
 //! what waits is woken at the instant at which the token ends.
 
 use std::{

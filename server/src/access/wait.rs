@@ -30,7 +30,8 @@ impl Caller {
     pub fn still_valid(&self) -> Result<(), NotValid> {
         match self {
             Self::Token(token) => token.validity.check(Timestamp::now()),
-            Self::Anyone | Self::Network(_) => Ok(()),
+            Self::Session(session) => session.validity.check(Timestamp::now()),
+            Self::Anyone | Self::Guest | Self::Network(_) => Ok(()),
         }
     }
 
@@ -38,7 +39,8 @@ impl Caller {
     pub async fn ended(&self) -> NotValid {
         match self {
             Self::Token(token) => token.validity.ended(Timestamp::now).await,
-            Self::Anyone | Self::Network(_) => pending().await,
+            Self::Session(session) => session.validity.ended(Timestamp::now).await,
+            Self::Anyone | Self::Guest | Self::Network(_) => pending().await,
         }
     }
 

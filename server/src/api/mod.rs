@@ -12,6 +12,7 @@ mod operations;
 mod permits;
 mod policies;
 mod query;
+mod session;
 mod state;
 mod users;
 
@@ -116,6 +117,7 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(state::get))
         .routes(routes!(users::get))
         .routes(routes!(live::get))
+        .routes(routes!(session::get))
         .routes(routes!(metrics::get))
         .routes(routes!(openapi::get))
         .routes(routes!(audit::get))

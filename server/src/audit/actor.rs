@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr};
 
-use crate::access::Caller;
+use crate::access::{Caller, Person};
 
 /// What kind of actor somebody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, utoipa::ToSchema)]
@@ -92,6 +92,12 @@ impl Actor {
         Self::named(ActorKind::CommandLine, &id, &name.unwrap_or_default())
     }
 
+    /// Somebody who has signed in.
+    #[must_use]
+    pub fn person(person: &Person) -> Self {
+        Self::named(ActorKind::Account, &person.id, &person.name)
+    }
+
     /// Nobody known.
     #[must_use]
     pub fn anyone() -> Self {
@@ -112,7 +118,8 @@ impl Actor {
 impl From<&Caller> for Actor {
     fn from(caller: &Caller) -> Self {
         match caller {
-            Caller::Anyone => Self::anyone(),
+            Caller::Anyone | Caller::Guest => Self::anyone(),
+            Caller::Session(session) => Self::person(&session.person),
             Caller::Token(token) => Self::named(ActorKind::Token, &token.id, &token.name),
             Caller::Network(network) => Self::named(ActorKind::Anyone, "", &network.of.name),
         }

@@ -17,7 +17,7 @@ use super::{
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct Demo {
-    /// Where the dashboard and the API listen; loopback only, as there is no sign-in
+    /// Where the dashboard and the API listen; loopback only, as anybody may look
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub listen: SocketAddr,
     /// Where the gateway listens; loopback only

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{Demo, Folder, authority::Files, people::Person, settings::UPSTREAM};
+use super::{Demo, Folder, accounts::Made, authority::Files, people::Person, settings::UPSTREAM};
 use crate::serve::Ready;
 
 /// Everything that is worth knowing once it runs.
@@ -19,6 +19,7 @@ pub(super) struct Banner<'a> {
     folder: &'a Path,
     temporary: bool,
     ca: Option<&'a Path>,
+    accounts: &'a [Made],
 }
 
 impl<'a> Banner<'a> {
@@ -35,6 +36,7 @@ impl<'a> Banner<'a> {
             folder: folder.path(),
             temporary: folder.is_temporary(),
             ca: None,
+            accounts: &[],
         }
     }
 
@@ -44,6 +46,11 @@ impl<'a> Banner<'a> {
             ca: certificates.map(|files| files.ca.as_path()),
             ..self
         }
+    }
+
+    /// Says with which accounts people steer.
+    pub(super) fn and_accounts(self, accounts: &'a [Made]) -> Self {
+        Self { accounts, ..self }
     }
 
     /// Writes it to standard output; that nobody reads it is no reason to end.
@@ -63,6 +70,19 @@ impl<'a> Banner<'a> {
              export SSL_CERT_FILE={ca}     # Python, .NET, OpenSSL\n      \
              curl --cacert {ca} …\n"
         )
+    }
+
+    fn steering(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dashboard = &self.ready.dashboard;
+        writeln!(
+            f,
+            "  Anybody may look. To steer, sign in at {dashboard}/sign-in as\n"
+        )?;
+        for made in self.accounts {
+            let password = made.password.reveal();
+            writeln!(f, "      {:<8}  {password}", made.role.to_string())?;
+        }
+        writeln!(f)
     }
 
     fn time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,6 +139,7 @@ impl fmt::Display for Banner<'_> {
             f,
             "  Simulator   http://{simulator}/_sim/stats     the referee: what arrived, what it rejected\n"
         )?;
+        self.steering(f)?;
         self.certificates(f)?;
         self.time(f)?;
         self.users(f)?;
@@ -153,6 +174,7 @@ mod tests {
         let ready = Ready {
             dashboard: "http://127.0.0.1:3000".parse().unwrap(),
             gateway: "http://127.0.0.1:3001".parse().unwrap(),
+            set_up: None,
         };
         let folder = Folder::Kept(Path::new("/data"));
         let certificates = line.demo.tls.then(|| Files {

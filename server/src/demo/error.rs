@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 
 use spillway_simulator::SettingsError;
 
-use super::authority;
+use super::{accounts, authority};
 use crate::{config, http::BindError, serve};
 
 /// Why the demo could not start, or not end well.
@@ -12,7 +12,7 @@ use crate::{config, http::BindError, serve};
 pub enum Error {
     /// Others than this machine could call it.
     #[error(
-        "{flag}: {address} is not a loopback address, and the demo, which asks nobody to sign in, listens on loopback only"
+        "{flag}: {address} is not a loopback address, and the demo, which shows everything to anybody, listens on loopback only"
     )]
     NotLoopback {
         /// Where the address was given.
@@ -38,6 +38,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The accounts to steer with cannot be made.
+    #[error("--data-dir: its accounts")]
+    Accounts(#[from] accounts::Error),
     /// There are no certificates.
     #[error("--tls")]
     Certificates(#[from] authority::Error),

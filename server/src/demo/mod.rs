@@ -1,10 +1,12 @@
 //! `spillway demo`: server, simulator and users in one process.
 //!
-//! The server is composed by [`serve::run`] as `spillway serve --open` is; the simulator
+//! The server is composed by [`serve::run`] as `spillway serve --open` is, but that steering
+//! takes one of the [`accounts`] that are made for it; the simulator
 //! has a listener of its own; and the users ([`workload`]) know nothing of either but the
 //! gateway's address. The end: the users leave; once the last is gone the server finishes
 //! what is in flight, and only then does the simulator stop answering.
 
+mod accounts;
 mod args;
 pub mod authority;
 mod banner;
@@ -42,8 +44,10 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
     let certificates = demo.certificates(&folder)?;
     let config = settings::config(demo, at, &folder, certificates.as_ref())?;
     let gateway = Gateway::new(certificates.as_ref().map(|files| files.ca.as_path()))?;
+    let accounts = accounts::make(&config.server.database_url, jiff::Timestamp::now()).await?;
     let options = Options {
         open: true,
+        guests: true,
         recovery: Recovery::AssumeFull,
         time_scale: demo.time_scale,
     };
@@ -57,6 +61,7 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
         if let Ok(ready) = told.await {
             Banner::new(demo, &ready, at, &folder)
                 .with(certificates.as_ref())
+                .and_accounts(&accounts)
                 .show();
             Workload::start(demo, gateway.at(&ready.gateway))
                 .run_until(&shutdown)

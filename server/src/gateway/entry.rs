@@ -30,7 +30,7 @@ pub(super) async fn enter(
     if let Some(place) = misplaced::find(&parts.uri, &parts.headers) {
         return Err(Refusal::Misplaced(place));
     }
-    let Access::Closed(tokens) = &gateway.access else {
+    let Access::Closed(tokens, _) = &gateway.access else {
         return Ok(Caller::Anyone);
     };
     let dialect = upstream.map_or(Dialect::Generic, Upstream::dialect);

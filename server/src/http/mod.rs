@@ -4,7 +4,7 @@
 //! request at all is refused, then, by the Host allow-list, what is not meant for us, then, while
 //! open, what was forwarded. The dashboard's listener asks besides that no other site's page changes
 //! anything ([`cross_site`]), and its routes have rules that say who may ask ([`caller`]). The
-//! gateway asks by itself who calls.
+//! gateway asks by itself who calls. Who is signed in is told by a cookie ([`visitors`]).
 
 mod access_log;
 mod activity;
@@ -26,6 +26,7 @@ mod shutdown;
 mod streams;
 mod tls;
 mod upload;
+mod visitors;
 
 pub use access_log::{Arrived, Entry};
 pub use calls::Peer;
@@ -37,6 +38,8 @@ pub use hosts::AllowedHosts;
 pub use listener::{BindError, Listener, bind, serve};
 pub use problem::{Problem, ProblemDocument, retry_after_s};
 pub use request_id::{REQUEST_ID, RequestId};
-pub(crate) use rules::{caller, needs_token, not_valid};
+pub(crate) use rules::{Head, caller, needs_token, not_valid};
 pub use shutdown::Shutdown;
 pub use tls::{RELOAD_EVERY, Tls, TlsError};
+pub use visitors::{Auth, Visitor};
+pub(crate) use visitors::{known_visitors, see_other, sign_in_first, visitor};

@@ -5,10 +5,13 @@
 //! it may use.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use jiff::Timestamp;
 
-use super::Problem;
+use super::{
+    Problem,
+    visitors::{self, Visitor},
+};
 use crate::access::{Access, Caller, Denied, Full, NotValid, Role, Scope, Tokens};
 
 /// What a route asks of who asks.
@@ -16,11 +19,13 @@ use crate::access::{Access, Caller, Denied, Full, NotValid, Role, Scope, Tokens}
 pub(super) enum Rule {
     /// Nothing.
     Free,
-    /// A person who has signed in.
-    Page,
-    /// A token with this scope.
+    /// A person who has signed in, with at least this role.
+    Page(Role),
+    /// A person who has signed in, or any valid token.
+    Known,
+    /// A token with this scope, or a person who may do as much.
     Token(Scope),
-    /// A token with the scope `write`, and at least this role.
+    /// The same with the scope `write`, and at least this role.
     Change(Role),
     /// To look, a token with the scope `read`; for anything else as [`Rule::Change`].
     Edit(Role),
@@ -34,6 +39,12 @@ const RULES: &[(&str, Rule)] = &[
     ("/api/{*rest}", Rule::Free),
     // It describes the program, not what it does.
     ("/api/openapi.json", Rule::Free),
+    ("/sign-in", Rule::Free),
+    // Whoever is not signed in is signed out.
+    ("/sign-out", Rule::Free),
+    // Its key is the link's.
+    ("/set-up", Rule::Free),
+    ("/api/v1/session", Rule::Known),
     ("/metrics", Rule::Token(Scope::Metrics)),
     ("/api/v1/state", Rule::Token(Scope::Read)),
     ("/api/v1/live", Rule::Token(Scope::Read)),
@@ -78,35 +89,58 @@ const RULES: &[(&str, Rule)] = &[
         Rule::Change(Role::Admin),
     ),
     ("/api/v1/audit", Rule::Token(Scope::Read)),
-    ("/", Rule::Page),
-    ("/users/{upstream}/{workload}", Rule::Page),
+    ("/", Rule::Page(Role::Viewer)),
+    ("/users/{upstream}/{workload}", Rule::Page(Role::Viewer)),
 ];
 
+/// The head of a request, as far as rules look at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) headers: &'a HeaderMap,
+}
+
 /// Who asks for `route`, as the router knows it, if its rule allows it. Whatever no route matches
-/// is looked for among the dashboard's files.
+/// is looked for among the dashboard's files, which are the same for everybody and everywhere.
 ///
 /// # Errors
 /// The answer that refuses it.
 pub(crate) async fn caller(
     access: &Access,
     route: Option<&str>,
-    method: &Method,
-    headers: &HeaderMap,
+    head: Head<'_>,
+    visitor: &Visitor,
 ) -> Result<Caller, Response> {
-    let Some(rule) = route.map_or(Some(Rule::Page), of) else {
+    let Some(rule) = route.map_or(Some(Rule::Free), of) else {
         let title = "No rule says who may ask for this";
         let problem = Problem::new(StatusCode::FORBIDDEN, "no_rule", title);
         return Err(problem.into_response());
     };
-    let rule = rule.of(method);
-    let tokens = match (access, rule) {
+    let rule = rule.of(head.method);
+    let session = visitor.0.clone().map(Caller::Session);
+    let is_page = matches!(rule, Rule::Page(_));
+    let caller = match (access, rule) {
         (Access::Open, _) | (_, Rule::Free) => return Ok(Caller::Anyone),
-        (Access::Closed(_), Rule::Page) => return Err(no_sign_in().into_response()),
-        (Access::Closed(tokens), _) => tokens,
+        (Access::Demo(_), _) => session.unwrap_or(Caller::Guest),
+        // Pages are for people.
+        (Access::Closed(..), _) if is_page => {
+            session.ok_or_else(|| visitors::sign_in_first(head.method, head.uri))?
+        }
+        (Access::Closed(tokens, _), _) => {
+            // Who brings a token is the token's holder, whoever else is signed in.
+            let is_program = head.headers.contains_key(header::AUTHORIZATION);
+            match session.filter(|_| !is_program) {
+                Some(session) => session,
+                None => holder(tokens, head.headers).await.map_err(unauthorized)?,
+            }
+        }
     };
-    let caller = holder(tokens, headers).await.map_err(unauthorized)?;
-    allowed(&caller, rule).map_err(|denied| Problem::from(denied).into_response())?;
-    Ok(caller)
+    match allowed(&caller, rule) {
+        Ok(()) => Ok(caller),
+        Err(denied) if is_page => Err(visitors::denied(&denied)),
+        Err(denied) => Err(Problem::from(denied).into_response()),
+    }
 }
 
 impl Rule {
@@ -120,12 +154,10 @@ impl Rule {
     }
 }
 
-/// Whether whoever asks for this route has to bring a token, unless the server is open.
+/// Whether whoever asks for this route has to bring a token or sign in, unless the server is
+/// open.
 pub(crate) fn needs_token(route: &str) -> bool {
-    matches!(
-        of(route),
-        Some(Rule::Token(_) | Rule::Change(_) | Rule::Edit(_))
-    )
+    !matches!(of(route), None | Some(Rule::Free | Rule::Page(_)))
 }
 
 /// The rule of a route as it was made; none: it has none.
@@ -143,7 +175,8 @@ fn allowed(caller: &Caller, rule: Rule) -> Result<(), Denied> {
             caller.is_for(Scope::Write)?;
             caller.is_at_least(role)
         }
-        Rule::Free | Rule::Page => Ok(()),
+        Rule::Page(role) => caller.is_at_least(role),
+        Rule::Free | Rule::Known => Ok(()),
     }
 }
 
@@ -156,7 +189,9 @@ async fn holder(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Problem>
         return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_header", title));
     }
     let token = first.and_then(bearer).ok_or_else(|| {
-        unknown("send a token made by `spillway token create` as Authorization: Bearer spw_…")
+        unknown(
+            "send a token made by `spillway token create` as Authorization: Bearer spw_…, or sign in",
+        )
     })?;
     let token = tokens.find(token, Timestamp::now()).await;
     token.map(Caller::Token).map_err(problem)
@@ -167,7 +202,7 @@ pub(crate) fn not_valid(not: NotValid) -> Response {
     unauthorized(problem(not))
 }
 
-fn problem(not: NotValid) -> Problem {
+pub(super) fn problem(not: NotValid) -> Problem {
     if not != NotValid::Unreadable {
         return unknown(not.to_string());
     }
@@ -200,13 +235,6 @@ fn unauthorized(problem: Problem) -> Response {
     response
 }
 
-fn no_sign_in() -> Problem {
-    let title = "The dashboard has no sign-in yet";
-    Problem::new(StatusCode::FORBIDDEN, "sign_in", title).detail(
-        "Pages are shown by `spillway serve --open`, on loopback; programs bring a token to /api/v1.",
-    )
-}
-
 impl From<Full> for Problem {
     fn from(full: Full) -> Self {
         let title = "One caller may not take more";
@@ -217,8 +245,8 @@ impl From<Full> for Problem {
 impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
         let code = match denied {
-            Denied::Scope(_) => "scope_missing",
-            Denied::Role { .. } => "role_missing",
+            Denied::Scope(_) | Denied::ForPrograms(_) => "scope_missing",
+            Denied::Role { .. } | Denied::Guest(_) => "role_missing",
             Denied::Upstream(_) | Denied::AllUpstreams(_) => "upstream_not_allowed",
             Denied::App { .. } | Denied::AllApps(_) => "app_not_allowed",
             Denied::AppMissing(_) => "app_missing",

@@ -184,11 +184,12 @@ async fn who_changes_limits_is_an_admin_for_all_apps() {
 }
 
 #[tokio::test]
-async fn health_is_free_and_pages_are_not_shown() {
+async fn health_and_files_are_free_and_pages_are_not_shown() {
     let app = TestApp::closed(NOBODY).await;
     for path in ["/healthz", "/readyz"] {
         assert_eq!(app.get(path).await.status, StatusCode::OK, "{path}");
     }
+    // What is no file of the site may be a page.
     for path in [
         "/",
         "/users/graph/onenote?user=u",
@@ -196,11 +197,8 @@ async fn health_is_free_and_pages_are_not_shown() {
         "/none",
     ] {
         let reply = app.get(path).await;
-        assert_eq!(
-            refused(&reply),
-            (StatusCode::FORBIDDEN, "sign_in".into()),
-            "{path}"
-        );
+        assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}");
+        assert!(reply.header("location").starts_with("/sign-in"), "{path}");
     }
     let reply = app.get("/api/v1/none").await;
     assert_eq!(refused(&reply), (StatusCode::NOT_FOUND, "not_found".into()));

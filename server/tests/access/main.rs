@@ -16,7 +16,9 @@ mod onward;
 mod pages;
 mod policies;
 mod processes;
+mod sessions;
 mod shares;
+mod sign_in;
 #[path = "../support/mod.rs"]
 mod support;
 mod waits;

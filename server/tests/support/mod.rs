@@ -10,6 +10,7 @@
 
 pub mod coded;
 pub mod peer;
+pub mod people;
 mod process;
 pub mod tls;
 
@@ -44,6 +45,8 @@ pub const NOBODY: &str =
 pub struct TestApp {
     pub dashboard: SocketAddr,
     pub gateway: SocketAddr,
+    /// What makes the first admin, if there is none.
+    pub set_up: Option<String>,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), serve::Error>>,
     dir: tempfile::TempDir,
@@ -128,6 +131,7 @@ impl TestApp {
         Self {
             dashboard: address(ready.dashboard.authority().as_str()),
             gateway: address(ready.gateway.authority().as_str()),
+            set_up: ready.set_up.map(|key| key.reveal().to_owned()),
             shutdown,
             task,
             dir,
