@@ -1,7 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { answers, freePorts, Process } from './process';
+import { answers, binary, freePorts, Process } from './process';
+
+/** The password of every account. */
+export const PASSWORD = 'correct horse battery';
 
 /** The lookalike and the server in front of it, on ports and files of their own. */
 export class Spillway {
@@ -12,14 +16,16 @@ export class Spillway {
     private readonly folder: string,
     private readonly simulator: Process,
     private readonly ports: { dashboard: number; gateway: number; simulator: number },
+    private readonly closed: boolean,
   ) {}
 
-  static async start(): Promise<Spillway> {
+  /** `closed`: people have to sign in. */
+  static async start(closed = false): Promise<Spillway> {
     const folder = await mkdtemp(join(tmpdir(), 'spillway-e2e-'));
     const [dashboard, gateway, simulator] = await freePorts(3);
     const quick = ['--latency-ms-min', '5', '--latency-ms-max', '20'];
     const lookalike = new Process(['simulate', '--listen', `127.0.0.1:${simulator}`, ...quick], folder);
-    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator });
+    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator }, closed);
     await writeFile(join(folder, 'spillway.toml'), spillway.configuration());
     await answers(lookalike, `http://127.0.0.1:${simulator}/_sim/stats`);
     await spillway.startServer();
@@ -35,8 +41,14 @@ export class Spillway {
   }
 
   async startServer(): Promise<void> {
-    this.server = new Process(['serve', '--config', 'spillway.toml', '--open'], this.folder);
+    const open = this.closed ? [] : ['--open'];
+    this.server = new Process(['serve', '--config', 'spillway.toml', ...open], this.folder);
     await answers(this.server, `${this.dashboard}/readyz`);
+  }
+
+  /** `spillway user …`, beside the server; what is asked for on standard input is the password. */
+  user(...args: string[]): void {
+    execFileSync(binary, ['user', ...args], { cwd: this.folder, input: PASSWORD });
   }
 
   /** Kills the server as a power cut would. */

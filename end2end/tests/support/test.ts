@@ -5,6 +5,10 @@ import { Spillway } from './processes';
 const CONNECTION_LOST =
   /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|INTERNET_DISCONNECTED)/;
 
+/** What it reports of those who are signed out. */
+const SIGNED_OUT = /status of 401/;
+const SESSION = /\/api\/v1\/session$/;
+
 /** Where pages get what is live. */
 const LIVE = /\/api\/v1\/(live$|users\/)/;
 
@@ -12,6 +16,10 @@ interface Fixtures {
   spillway: Spillway;
   /** Whether the test takes the server away. */
   serverGoes: boolean;
+  /** Whether people have to sign in. */
+  closed: boolean;
+  /** Whether the test ends the page's session. */
+  sessionEnds: boolean;
   /** The end of the address whose refusal the test provokes: the browser reports it by itself. */
   refused: string;
   /** Fails the test for whatever any of its pages complains about. */
@@ -21,10 +29,12 @@ interface Fixtures {
 /** A test with a server of its own whose pages may not complain. */
 export const test = base.extend<Fixtures>({
   serverGoes: [false, { option: true }],
+  closed: [false, { option: true }],
+  sessionEnds: [false, { option: true }],
   refused: ['', { option: true }],
 
-  spillway: async ({ context }, use) => {
-    const spillway = await Spillway.start();
+  spillway: async ({ context, closed }, use) => {
+    const spillway = await Spillway.start(closed);
     await use(spillway);
     // Pages go first: they rightly complain when their server does.
     for (const page of context.pages()) await page.close();
@@ -32,12 +42,13 @@ export const test = base.extend<Fixtures>({
   },
 
   quiet: [
-    async ({ context, serverGoes, refused, javaScriptEnabled }, use) => {
+    async ({ context, serverGoes, sessionEnds, refused, javaScriptEnabled }, use) => {
       const complaints: string[] = [];
       const expected = (message: ConsoleMessage) => {
         const [text, { url }] = [message.text(), message.location()];
         const provoked = refused !== '' && text.startsWith('Failed to load resource') && url.endsWith(refused);
-        return provoked || (serverGoes && CONNECTION_LOST.test(text) && LIVE.test(url));
+        const ended = sessionEnds && SIGNED_OUT.test(text) && (LIVE.test(url) || SESSION.test(url));
+        return provoked || ended || (serverGoes && CONNECTION_LOST.test(text) && LIVE.test(url));
       };
       context.on('console', (message) => {
         // Without scripts the browser warns that it loaded what only they would use.
