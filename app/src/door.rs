@@ -71,7 +71,6 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
         Door::SetUp { .. } => "Make the first admin".to_owned(),
         Door::Shut { title, .. } => title.clone(),
     };
-    let style = format!("/{}/{}.css", options.site_pkg_dir, options.output_name);
     let body = match door {
         Door::SignIn {
             to,
@@ -85,15 +84,7 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
     view! {
         <!DOCTYPE html>
         <html lang="en">
-            <head>
-                <meta charset="utf-8"/>
-                <meta name="viewport" content="width=device-width, initial-scale=1"/>
-                <meta name="color-scheme" content="light dark"/>
-                <meta name="robots" content="noindex"/>
-                <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
-                <link rel="stylesheet" href=style/>
-                <title>{format!("{title} · Spillway")}</title>
-            </head>
+            {head(options, &title)}
             <body class="door">
                 <main>
                     <p class="brand">
@@ -107,6 +98,23 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
                 </main>
             </body>
         </html>
+    }
+}
+
+/// The head of a page without scripts.
+pub fn head(options: &LeptosOptions, title: &str) -> impl IntoView + use<> {
+    let style = format!("/{}/{}.css", options.site_pkg_dir, options.output_name);
+    let title = format!("{title} · Spillway");
+    view! {
+        <head>
+            <meta charset="utf-8"/>
+            <meta name="viewport" content="width=device-width, initial-scale=1"/>
+            <meta name="color-scheme" content="light dark"/>
+            <meta name="robots" content="noindex"/>
+            <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
+            <link rel="stylesheet" href=style/>
+            <title>{title}</title>
+        </head>
     }
 }
 
@@ -161,7 +169,8 @@ fn shut(text: String) -> impl IntoView {
     }
 }
 
-fn notice(said: Said) -> impl IntoView {
+/// What is said above a form.
+pub fn notice(said: Said) -> impl IntoView {
     let (class, role, text) = match said {
         Said::Done(text) => ("notice clear", "status", text),
         Said::Wrong(text) => ("notice full", "alert", text),
@@ -188,7 +197,8 @@ fn name_field(name: String) -> impl IntoView {
     }
 }
 
-fn password_field(
+/// A field for a password, old or new.
+pub fn password_field(
     label: &'static str,
     name: &'static str,
     autocomplete: &'static str,

@@ -30,7 +30,7 @@ pub fn App() -> impl IntoView {
 }
 
 #[component]
-fn Rail(page: Page, visitor: Visitor) -> impl IntoView {
+pub(crate) fn Rail(page: Page, visitor: Visitor) -> impl IntoView {
     view! {
         <aside>
             <a class="brand" href=OVERVIEW_PATH>

@@ -28,6 +28,8 @@ mod overview;
 mod pages;
 mod pauses;
 #[cfg(feature = "ssr")]
+mod settings;
+#[cfg(feature = "ssr")]
 mod shell;
 mod status;
 mod time;
@@ -39,6 +41,8 @@ pub use backend::{Asked, Backend, SharedBackend};
 #[cfg(feature = "ssr")]
 pub use door::{DOOR_POLICY, Door, Said, door};
 pub use frame::App;
+#[cfg(feature = "ssr")]
+pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]
 pub use shell::{content_security_policy, shell};
 #[cfg(feature = "ssr")]

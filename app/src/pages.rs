@@ -26,6 +26,9 @@ pub enum Page {
 /// Where the overview is.
 pub const OVERVIEW_PATH: &str = "/";
 
+/// Where people change what is their own.
+pub const SETTINGS_PATH: &str = "/settings";
+
 /// What stays as it is in an address: RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::overview::name;
+use crate::pages::SETTINGS_PATH;
 
 /// Who looks at a page; the server says so when it renders it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -55,9 +56,12 @@ pub fn Menu(visitor: Visitor) -> impl IntoView {
                         " "
                         <small>{role}</small>
                     </summary>
-                    <form method="post" action="/sign-out">
-                        <button type="submit">"Sign out"</button>
-                    </form>
+                    <div>
+                        <a href=SETTINGS_PATH>"Settings"</a>
+                        <form method="post" action="/sign-out">
+                            <button type="submit">"Sign out"</button>
+                        </form>
+                    </div>
                 </details>
             })
         }

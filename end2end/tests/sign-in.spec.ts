@@ -40,6 +40,13 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.locator('.connection')).toContainText(word);
 
       await menu(page).getByText('ada').click();
+      await menu(page).getByRole('link', { name: 'Settings' }).click();
+      await page.getByLabel('The password until now').fill(PASSWORD);
+      await page.getByLabel('A new one').fill('another good secret');
+      await page.getByLabel('The same again').fill('another good secret');
+      await page.getByRole('button', { name: 'Change it' }).click();
+      await expect(page.getByRole('status')).toHaveText('Your password is changed.');
+      await menu(page).getByText('ada').click();
       await menu(page).getByRole('button', { name: 'Sign out' }).click();
       await expect(page.getByRole('status')).toHaveText('You are signed out.');
       await page.goto(spillway.dashboard);
@@ -77,6 +84,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await signIn(page, 'ada');
       await expect(page.locator('.connection')).toContainText('Live');
       await menu(page).getByText('ada').click();
+      await isSound(page);
+      await page.goto(`${spillway.dashboard}/settings`);
+      await expect(page.getByText('This browser')).toBeVisible();
       await isSound(page);
     });
   });

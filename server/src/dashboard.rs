@@ -2,6 +2,7 @@
 //! them to life in the browser, and the [`door`] in front of them.
 
 mod door;
+mod settings;
 
 use std::{path::Path, sync::Arc};
 
@@ -82,6 +83,7 @@ pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) ->
         .route("/users/{upstream}/{workload}", get(user))
         .route("/api", any(|| async { Problem::not_found() }))
         .merge(door::routes())
+        .merge(settings::routes())
         .fallback(file_or_no_page)
         .with_state(Pages {
             options,

@@ -91,6 +91,9 @@ const RULES: &[(&str, Rule)] = &[
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/", Rule::Page(Role::Viewer)),
     ("/users/{upstream}/{workload}", Rule::Page(Role::Viewer)),
+    ("/settings", Rule::Page(Role::Member)),
+    ("/settings/password", Rule::Page(Role::Member)),
+    ("/settings/sessions/end", Rule::Page(Role::Member)),
 ];
 
 /// The head of a request, as far as rules look at it.

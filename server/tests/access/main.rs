@@ -17,6 +17,7 @@ mod pages;
 mod policies;
 mod processes;
 mod sessions;
+mod settings;
 mod shares;
 mod sign_in;
 #[path = "../support/mod.rs"]

@@ -126,6 +126,26 @@ impl People {
         Ok(session.inspect(|session| session.see(now)))
     }
 
+    /// The sessions that somebody has, in no order.
+    ///
+    /// # Errors
+    /// They cannot be known now.
+    pub fn sessions_of(&self, person: &Person) -> Result<Vec<Arc<Session>>, NotValid> {
+        let known = self.0.known()?;
+        let own = known.sessions.values().filter(|it| it.person == *person);
+        Ok(own.cloned().collect())
+    }
+
+    /// Ends somebody's session of this handle; whether there was one.
+    ///
+    /// # Errors
+    /// It cannot be written down.
+    pub async fn end(&self, person: &Person, handle: &str) -> Result<bool, store::Error> {
+        let ended = self.0.store.end_session_of(&person.id, handle).await?;
+        self.0.look_since(Instant::now()).await;
+        Ok(ended)
+    }
+
     /// Whether the database has said nothing for so long that nobody can be known.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {

@@ -22,7 +22,7 @@ use crate::{
         set_up::NotSetUp,
     },
     audit::{Actor, By},
-    store::{self, StoredSession},
+    store::{self, AccountChange, StoredSession},
 };
 
 /// Where axum-login keeps who is signed in, and under which name.
@@ -139,6 +139,30 @@ impl People {
         owner
             .map(|it| it.person)
             .ok_or_else(|| NotValid::Unreadable.into())
+    }
+
+    /// Gives somebody another password, and ends all their sessions; who they are since.
+    ///
+    /// # Errors
+    /// See [`NotSignedIn`]; [`NotSignedIn::NotKnown`]: their account has gone meanwhile.
+    pub async fn change_password(
+        &self,
+        person: &Person,
+        password: Password,
+        now: Timestamp,
+        by: &By,
+    ) -> Result<Person, NotSignedIn> {
+        let hash = self.0.hasher.hash(password).await?;
+        let (change, now_ms) = (AccountChange::Password(&hash), now.as_millisecond());
+        self.0
+            .store
+            .change_account(&person.id, change, now_ms, by)
+            .await?;
+        self.0.look_since(Instant::now()).await;
+        let owner = self.0.known()?.people.get(&person.id).cloned();
+        owner
+            .map(|it| it.person)
+            .ok_or_else(|| NotValid::Revoked.into())
     }
 
     /// Who is called `name`, as of now: for known and unknown names alike the database is asked.
