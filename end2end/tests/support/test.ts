@@ -7,10 +7,9 @@ const CONNECTION_LOST =
 
 /** What it reports of those who are signed out. */
 const SIGNED_OUT = /status of 401/;
-const SESSION = /\/api\/v1\/session$/;
 
-/** Where pages get what is live. */
-const LIVE = /\/api\/v1\/(live$|users\/)/;
+/** Where pages get what is live, and why they do not. */
+const LIVE = /\/api\/v1\/(live$|session$|users\/)/;
 
 interface Fixtures {
   spillway: Spillway;
@@ -47,7 +46,7 @@ export const test = base.extend<Fixtures>({
       const expected = (message: ConsoleMessage) => {
         const [text, { url }] = [message.text(), message.location()];
         const provoked = refused !== '' && text.startsWith('Failed to load resource') && url.endsWith(refused);
-        const ended = sessionEnds && SIGNED_OUT.test(text) && (LIVE.test(url) || SESSION.test(url));
+        const ended = sessionEnds && SIGNED_OUT.test(text) && LIVE.test(url);
         return provoked || ended || (serverGoes && CONNECTION_LOST.test(text) && LIVE.test(url));
       };
       context.on('console', (message) => {
