@@ -78,6 +78,15 @@ pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) ->
         .build();
     // Only the first call sets it; later ones find it set.
     let _ = Executor::init_tokio();
+    described().with_state(Pages {
+        options,
+        backend,
+        entrance,
+    })
+}
+
+/// The routes. Each needs a line in the table of `http::rules`, too.
+pub(crate) fn described() -> Router<Pages> {
     Router::new()
         .route("/", get(overview))
         .route("/users/{upstream}/{workload}", get(user))
@@ -85,11 +94,6 @@ pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) ->
         .merge(door::routes())
         .merge(settings::routes())
         .fallback(file_or_no_page)
-        .with_state(Pages {
-            options,
-            backend,
-            entrance,
-        })
 }
 
 /// Who may come in, and how it is known where from.
@@ -101,8 +105,9 @@ pub struct Entrance {
     pub trail: Trail,
 }
 
+/// What pages are rendered with.
 #[derive(Clone)]
-struct Pages {
+pub(crate) struct Pages {
     options: LeptosOptions,
     backend: Arc<dyn Backend>,
     entrance: Entrance,

@@ -290,4 +290,17 @@ mod tests {
             assert!(of(route).is_some(), "{route} has no rule");
         }
     }
+
+    #[test]
+    fn every_page_has_a_rule() {
+        let printed = format!("{:?}", crate::dashboard::described());
+        let routes = printed.split('"').filter(|part| part.starts_with('/'));
+        let routes: Vec<_> = routes
+            .filter(|part| !part.contains("__private__"))
+            .collect();
+        assert!(routes.contains(&"/settings/password"), "{printed}");
+        for route in routes {
+            assert!(of(route).is_some(), "{route} has no rule");
+        }
+    }
 }
