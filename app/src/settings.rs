@@ -50,6 +50,7 @@ fn document(options: &LeptosOptions, settings: Settings) -> impl IntoView + use<
         sessions,
         said,
     } = settings;
+    let account = visitor.name.clone();
     let who = [name::in_words(&visitor.name), visitor.role.clone()].join(", ");
     view! {
         <!DOCTYPE html>
@@ -65,7 +66,7 @@ fn document(options: &LeptosOptions, settings: Settings) -> impl IntoView + use<
                     </header>
                     {said.map(notice)}
                     {own_sessions(sessions)}
-                    {own_password()}
+                    {own_password(account)}
                 </main>
             </body>
         </html>
@@ -117,13 +118,15 @@ fn instant(at: String) -> impl IntoView {
     view! { <time datetime=at>{words}</time> }
 }
 
-fn own_password() -> impl IntoView {
+fn own_password(name: String) -> impl IntoView {
     view! {
         <section class="card" aria-labelledby="password">
             <div class="head">
                 <h2 id="password">"Your password"</h2>
             </div>
             <form method="post" action="/settings/password" class="fields">
+                // Tells those who keep passwords whose it is.
+                <input type="text" autocomplete="username" value=name hidden readonly/>
                 {password_field("The password until now", "password", "current-password", false)}
                 {password_field("A new one", "new", "new-password", true)}
                 {password_field("The same again", "again", "new-password", true)}
