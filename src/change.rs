@@ -4,6 +4,7 @@
 //! guaranteed one window later, since what landed before was not kept for so long. Lowering
 //! revokes nothing: what is over drains. Raising wakes who waits.
 
+use crate::call::Scope;
 use crate::counts::Counts;
 use crate::decision::Settled;
 use crate::engine::Engine;
@@ -23,8 +24,14 @@ impl Engine {
         };
         let before = of.shape.clone();
         of.change(policy);
-        self.recount(workload, &before, now);
-        self.recharge_all();
+        // Counting anew takes a while with many users, and the most usual change, another limit
+        // or share, needs none of it.
+        if self.counts_otherwise(workload, &before) {
+            self.recount(workload, &before, now);
+        }
+        if self.limits_other_scopes(workload, &before) {
+            self.recharge_all();
+        }
         self.tree.recount_users(&self.workloads);
         self.refuse_impossible();
         self.stir_all();
@@ -35,6 +42,23 @@ impl Engine {
     #[must_use]
     pub fn policy(&self, workload: usize) -> Option<&Policy> {
         self.workloads.get(workload).map(|of| &of.policy)
+    }
+
+    /// Whether any of its budgets has other logs, or other windows on them, than `before`.
+    fn counts_otherwise(&self, workload: usize, before: &Shape) -> bool {
+        let shape = &self.workloads[workload].shape;
+        Scope::ALL.into_iter().any(|scope| {
+            let (before, now) = (before.at(scope), shape.at(scope));
+            before.logs != now.logs || before.views != now.views
+        })
+    }
+
+    /// Whether calls are charged to budgets of other scopes than `before`.
+    fn limits_other_scopes(&self, workload: usize, before: &Shape) -> bool {
+        let shape = &self.workloads[workload].shape;
+        Scope::ALL
+            .into_iter()
+            .any(|scope| before.has(scope) != shape.has(scope))
     }
 
     /// Every budget goes on with what its logs hold.
