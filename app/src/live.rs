@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use breaker::{Breaker, BreakerReason, BreakerState};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
-pub use pause::{Pause, PauseScope};
+pub use pause::{Pause, PauseScope, SetBy};
 #[cfg(any(feature = "hydrate", test))]
 pub(crate) use read::{Json, Read, member};
 #[cfg(feature = "hydrate")]

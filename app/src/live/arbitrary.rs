@@ -4,11 +4,18 @@ use proptest::prelude::*;
 
 use super::{
     Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, LaneName, Lanes, Layer, Lease,
-    Pause, PauseScope, Queue, Scope, Second, State, Upstream, UserState, Workload,
+    Pause, PauseScope, Queue, Scope, Second, SetBy, State, Upstream, UserState, Workload,
 };
 
 fn instant() -> impl Strategy<Value = Option<String>> {
     prop::option::of((0..60_u8).prop_map(|second| format!("2026-01-01T00:00:{second:02}.000Z")))
+}
+
+fn set_by(number: u32) -> Option<SetBy> {
+    (number > 0).then(|| SetBy {
+        who: format!("w{number}"),
+        ..SetBy::default()
+    })
 }
 
 fn breaker() -> impl Strategy<Value = Breaker> {
@@ -34,6 +41,7 @@ fn breaker() -> impl Strategy<Value = Breaker> {
             reported_permille: since.as_ref().map(|_| number * 700),
             reported_at: since,
             drift: number / 2,
+            by: set_by(number),
         })
 }
 
@@ -133,6 +141,7 @@ fn pauses() -> impl Strategy<Value = Vec<Pause>> {
             tenant: keyed(Tenant),
             user: keyed(User),
             until: until.unwrap_or_default(),
+            by: set_by(key.into()),
         }
     });
     prop::collection::vec(pause, 0..3)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::budget::is_zero;
+use super::{SetBy, budget::is_zero};
 
 /// Whether a budget lets calls through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Breaker {
     /// quota, or the limit is lower than the policy says. Forgotten when all is quiet.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: u32,
+    /// Who forced it, where somebody did and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<SetBy>,
 }
 
 /// Why a breaker is not closed.

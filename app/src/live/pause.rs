@@ -22,6 +22,22 @@ pub struct Pause {
     /// When it ends by itself, RFC 3339.
     #[cfg_attr(feature = "ssr", schema(format = DateTime))]
     pub until: String,
+    /// Who paused them, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<SetBy>,
+}
+
+/// Who paused or forced something. Texts are as they were given: show them as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+pub struct SetBy {
+    /// What kind of actor, and what people call it: `token bridge (0123456789abcdef)`.
+    pub who: String,
+    /// In its own words.
+    pub reason: String,
+    /// When, RFC 3339.
+    #[cfg_attr(feature = "ssr", schema(format = DateTime))]
+    pub at: String,
 }
 
 /// Whose background calls are paused, the widest first.
@@ -81,6 +97,7 @@ mod tests {
             tenant: tenant.to_owned(),
             user: user.to_owned(),
             until: String::new(),
+            by: None,
         }
     }
 

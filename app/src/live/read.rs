@@ -7,8 +7,8 @@
 
 use super::{
     Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Delta, Dimension, Lane, LaneName,
-    Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope, Second, State, Upstream,
-    UpstreamDelta, UserState, Workload, WorkloadDelta,
+    Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope, Second, SetBy, State,
+    Upstream, UpstreamDelta, UserState, Workload, WorkloadDelta,
 };
 
 /// A JSON value.
@@ -158,13 +158,14 @@ choices! {
 structs! {
     State { as_of started_at time_scale upstreams }
     Upstream { name unwritable pauses workloads }
-    Pause { scope app tenant user until }
+    Pause { scope app tenant user until by }
+    SetBy { who reason at }
     Workload { name budgets shared full_until lanes recent users next_cursor }
     Budget { scope app tenant user layers breaker }
     BudgetKey { scope app tenant user }
     Layer { dimension window_ms limit used used_background share_permille frees_at lingering }
     Breaker {
-        state since until reason probing ramp_calls reported_permille reported_at drift
+        state since until reason probing ramp_calls reported_permille reported_at drift by
     }
     Lanes { foreground background }
     Lane { admitted held refused waiting waiting_ms_max waiting_since hold_ms_mean }

@@ -226,7 +226,7 @@ impl Core {
     fn write_breakers(&mut self) {
         for (key, breaker) in self.engine.take_breakers() {
             // A lost line costs a restarted server one more answer of the upstream's.
-            let _ = self.journal.breaker(&key, breaker.as_ref());
+            let _ = self.journal.breaker(&key, breaker.as_ref(), None);
         }
     }
 

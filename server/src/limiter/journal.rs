@@ -20,6 +20,7 @@ use std::{
 
 use spillway::{Breaker, Instant, Key, Lease, Permit, Whose};
 
+use super::notes::Note;
 use super::outside::Handed;
 use super::record::Record;
 
@@ -137,10 +138,17 @@ impl Journal {
         })
     }
 
-    pub(super) fn breaker(&self, key: &Key, breaker: Option<&Breaker>) -> Result<(), Unwritable> {
+    /// `note`: it was forced just now.
+    pub(super) fn breaker(
+        &self,
+        key: &Key,
+        breaker: Option<&Breaker>,
+        note: Option<&Note>,
+    ) -> Result<(), Unwritable> {
         self.append(&Record::Breaker {
             key: Cow::Borrowed(key),
             breaker: breaker.map(Cow::Borrowed),
+            note: note.map(Cow::Borrowed),
         })
     }
 
@@ -158,11 +166,13 @@ impl Journal {
         whose: &Whose,
         at: Instant,
         until: Option<Instant>,
+        note: Option<&Note>,
     ) -> Result<(), Unwritable> {
         self.append(&Record::Pause {
             whose: Cow::Borrowed(whose),
             at,
             until,
+            note: note.map(Cow::Borrowed),
         })
     }
 

@@ -181,6 +181,7 @@ impl Inner {
             clock: self.clock.now(),
             next_permit: next_permits.into_iter().max().unwrap_or(Permit(1)),
             full_at: full_at.into_iter().flatten().max(),
+            notes: self.notes().clone(),
         }
     }
 
@@ -195,6 +196,7 @@ impl Inner {
                 whose: Cow::Borrowed(whose),
                 at,
                 until: Some(*until),
+                note: None,
             };
             pause.write(&mut content)?;
         }

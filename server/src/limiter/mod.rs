@@ -12,6 +12,7 @@ mod files;
 mod hand_out;
 mod journal;
 mod keeper;
+mod notes;
 mod open;
 mod openings;
 mod operate;
@@ -30,7 +31,7 @@ mod view;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64},
     },
     time::Duration,
@@ -43,6 +44,7 @@ pub use figures::{Figures, WorkloadFigures};
 pub use hand_out::{
     Begun, HandedOut, HeldCall, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten,
 };
+pub use notes::Note;
 pub use open::{Limiters, OpenError, Recovery};
 pub use operate::NotDone;
 pub use outside::Owner;
@@ -61,6 +63,7 @@ use crate::{
     config,
 };
 use files::Files;
+use notes::Notes;
 use outside::Holders;
 use shards::{ShardIndex, Shards};
 
@@ -151,6 +154,8 @@ pub(crate) struct Inner {
     instance: String,
     /// Which version of each one's limits is in force.
     versions: Mutex<Vec<i64>>,
+    /// Who paused and forced what.
+    notes: Mutex<Notes>,
     clock: Arc<Clock>,
     files: Files,
     generation: Mutex<u64>,
@@ -316,6 +321,11 @@ impl Inner {
             core.report(clock.now(), permit, signal)
         });
         self.warn_of(trips);
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        // Never while it is held is a core locked.
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn warn_of(&self, trips: Vec<Trip>) {

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::core::Core;
 use super::files::Files;
+use super::notes::Notes;
 use super::outside::{Holders, Outside};
 use super::restore::{self, Found};
 use super::shards::{SHARDS, Shards};
@@ -341,8 +342,9 @@ fn start(
         |wall| clock.engine_ms(wall),
         config.server.per_token.permits,
     );
+    let mut notes = Notes::default();
     if let Some(found) = read.found {
-        outside = found.replay(&mut engines, outside);
+        (outside, notes) = found.replay(&mut engines, outside);
     }
     if read.full {
         let now = clock.now();
@@ -364,6 +366,7 @@ fn start(
         workloads: upstream.limited().cloned().collect(),
         global: upstream.global_at(),
         versions: Mutex::new(read.versions),
+        notes: Mutex::new(notes),
         instance: instance.id.clone(),
         clock: Arc::clone(clock),
         files: Files::new(&config.server.state_dir, &upstream.name),

@@ -6,7 +6,7 @@ use spillway::{BudgetView, Key, Layer, Policy, Scope, TooManyPauses};
 use spillway_app::live;
 
 use super::core::Core;
-use super::{Limiter, view};
+use super::{Limiter, Note, view};
 use crate::clock::Clock;
 
 /// Why an operator's wish is not in force.
@@ -40,11 +40,14 @@ impl Limiter {
     #[must_use]
     pub fn breaker(&self, key: &Key) -> live::Breaker {
         let shard = self.inner.shards.of(&key.app);
-        self.inner
-            .with(shard, |core, clock| current(core, clock, key))
+        let breaker = self
+            .inner
+            .with(shard, |core, clock| current(core, clock, key));
+        self.inner.signed(key, breaker)
     }
 
-    /// Forces a breaker open or closed for so long (wall time), and says what it is now.
+    /// Forces a breaker open or closed for so long (wall time), and says what it is now. `note`
+    /// says who does.
     ///
     /// # Errors
     /// [`NotDone::NoSuchBudget`]; [`NotDone::Storage`]: nothing is changed where the journal was broken before; where it
@@ -54,8 +57,9 @@ impl Limiter {
         key: &Key,
         open: bool,
         lasts: Duration,
+        note: &Note,
     ) -> Result<live::Breaker, NotDone> {
-        self.operate(key, |core, clock| {
+        self.operate(key, Some(note), |core, clock| {
             let now = clock.now();
             let until = now.plus_ms(clock.engine_ms(lasts));
             core.engine.force(now, key, open, until);
@@ -67,27 +71,33 @@ impl Limiter {
     /// # Errors
     /// As where it is forced.
     pub fn reset_breaker(&self, key: &Key) -> Result<live::Breaker, NotDone> {
-        self.operate(key, |core, clock| core.engine.reset(clock.now(), key))
+        self.operate(key, None, |core, clock| {
+            core.engine.reset(clock.now(), key);
+        })
     }
 
     fn operate(
         &self,
         key: &Key,
+        note: Option<&Note>,
         act: impl FnOnce(&mut Core, &Clock),
     ) -> Result<live::Breaker, NotDone> {
         let shard = self.inner.shards.of(&key.app);
-        self.inner.with(shard, |core, clock| {
+        let breaker = self.inner.with(shard, |core, clock| {
             exists(core, key)?;
             if core.journal.is_broken() {
                 return Err(NotDone::Storage);
             }
             act(core, clock);
-            for (key, breaker) in core.engine.take_breakers() {
-                let written = core.journal.breaker(&key, breaker.as_ref());
+            for (changed, breaker) in core.engine.take_breakers() {
+                let note = note.filter(|_| changed == *key);
+                let written = core.journal.breaker(&changed, breaker.as_ref(), note);
                 written.map_err(|_| NotDone::Storage)?;
             }
+            self.inner.notes().force(key, note);
             Ok(current(core, clock, key))
-        })
+        });
+        breaker.map(|breaker| self.inner.signed(key, breaker))
     }
 }
 

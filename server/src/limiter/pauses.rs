@@ -10,7 +10,7 @@ use spillway_app::live::{self, PauseScope};
 use super::core::Core;
 use super::shards::shard_of;
 use super::view::text;
-use super::{Inner, Limiter, NotDone};
+use super::{Inner, Limiter, NotDone, Note};
 
 /// Background calls that are paused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +19,17 @@ pub struct Pause {
     pub whose: Whose,
     /// Until when, wall time.
     pub until: Timestamp,
+    /// Who paused them, where that is known.
+    pub note: Option<Note>,
 }
 
 impl Limiter {
     /// Admits no background call of these for so long (wall time); running ones end as usual.
+    /// `note` says who asks for it.
     ///
     /// # Errors
     /// See [`NotDone`].
-    pub fn pause(&self, whose: Whose, lasts: Duration) -> Result<Pause, NotDone> {
+    pub fn pause(&self, whose: Whose, lasts: Duration, note: &Note) -> Result<Pause, NotDone> {
         self.inner.with_all(|cores, clock| {
             let now = clock.now();
             let until = now.plus_ms(clock.engine_ms(lasts));
@@ -34,12 +37,18 @@ impl Limiter {
             if !known.contains_key(&whose) && known.len() >= PAUSES_MAX {
                 return Err(TooManyPauses.into());
             }
-            write(cores, &whose, now, Some(until))?;
+            write(cores, &whose, now, Some((until, note)))?;
             for core in concerned(cores, &whose) {
                 core.engine.pause(now, whose.clone(), until)?;
             }
-            let until = clock.timestamp(until);
-            Ok(Pause { whose, until })
+            let mut notes = self.inner.notes();
+            notes.keep_pauses(&known);
+            notes.pause(&whose, Some(note));
+            Ok(Pause {
+                whose,
+                until: clock.timestamp(until),
+                note: Some(note.clone()),
+            })
         })
     }
 
@@ -51,6 +60,7 @@ impl Limiter {
         self.inner.with_all(|cores, clock| {
             let now = clock.now();
             write(cores, whose, now, None)?;
+            self.inner.notes().pause(whose, None);
             let resumed = concerned(cores, whose).map(|core| core.engine.resume(now, whose));
             Ok(resumed.fold(false, |any, it| any | it))
         })
@@ -71,9 +81,11 @@ impl Inner {
         for core in self.shards.each() {
             all.extend(of_core(&core, now));
         }
+        let notes = self.notes();
         let shown = |(whose, until)| Pause {
-            whose,
+            note: notes.of_pause(&whose).cloned(),
             until: self.clock.timestamp(until),
+            whose,
         };
         all.into_iter().map(shown).collect()
     }
@@ -94,6 +106,7 @@ impl From<Pause> for live::Pause {
             tenant,
             user,
             until: text(pause.until),
+            by: pause.note.as_ref().map(live::SetBy::from),
         }
     }
 }
@@ -127,9 +140,10 @@ fn write(
     cores: &Cores<'_>,
     whose: &Whose,
     now: Instant,
-    until: Option<Instant>,
+    until: Option<(Instant, &Note)>,
 ) -> Result<(), NotDone> {
     let first = cores.first().ok_or(NotDone::Storage)?;
-    let written = first.journal.paused(whose, now, until);
+    let (until, note) = until.unzip();
+    let written = first.journal.paused(whose, now, until, note);
     written.map_err(|_| NotDone::Storage)
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use spillway::{Breaker, BudgetRecord, Instant, Key, Lease, Permit, Whose};
 
+use super::notes::{Note, Notes};
 use super::outside::Handed;
 
 /// The layout of the files. Another number is another layout, and not read.
@@ -32,6 +33,9 @@ pub(super) enum Record<'a> {
     Breaker {
         key: Cow<'a, Key>,
         breaker: Option<Cow<'a, Breaker>>,
+        /// Who forced it, where it was forced just now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Cow<'a, Note>>,
     },
     /// A running call was renewed.
     Renewed {
@@ -51,6 +55,10 @@ pub(super) enum Record<'a> {
         whose: Cow<'a, Whose>,
         at: Instant,
         until: Option<Instant>,
+        /// Who paused them; left out by those who did not know it yet, and in snapshots, whose
+        /// header has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Cow<'a, Note>>,
     },
     /// A running call's answer has ended.
     Ended { permit: Permit, at: Instant },
@@ -77,6 +85,9 @@ pub(super) struct Header<'a> {
     /// Since when every key counts as full, while that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) full_at: Option<Instant>,
+    /// Who paused and forced what.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub(super) notes: Notes,
 }
 
 /// A line that is not whole.
@@ -133,5 +144,21 @@ mod tests {
         for damaged in [&line[..line.len() - 1], &line[1..], b"", b"00000000 {}"] {
             assert_eq!(Record::read(damaged), Err(Damaged));
         }
+    }
+
+    /// Journals that were written before anybody's name was.
+    #[test]
+    fn lines_of_those_who_knew_no_notes_are_read() {
+        let line = |json: &str| format!("{:08x} {json}", crc32fast::hash(json.as_bytes()));
+        let pause = r#"{"pause":{"whose":{"scope":"upstream"},"at":7,"until":9}}"#;
+        let Ok(Record::Pause { note, until, .. }) = Record::read(line(pause).as_bytes()) else {
+            panic!("a pause");
+        };
+        assert_eq!((note, until), (None, Some(Instant(9))));
+        let header = r#"{"header":{"format":2,"instance":"i","upstream":"graph","workloads":[],"journals":1,"clock":7,"next_permit":1}}"#;
+        let Ok(Record::Header(header)) = Record::read(line(header).as_bytes()) else {
+            panic!("a header");
+        };
+        assert!(header.notes.is_empty());
     }
 }

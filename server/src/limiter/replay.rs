@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use spillway::{Engine, Instant, Lease, Permit, Whose};
 
+use super::notes::Notes;
 use super::outside::{Outside, Restored};
 use super::record::Record;
 use super::restore::Found;
@@ -12,12 +13,13 @@ use super::shards::{ShardIndex, shard_of};
 
 impl Found {
     /// Brings `engines`, one for each shard, and who holds which permit, to where the files
-    /// end.
-    pub(super) fn replay(self, engines: &mut [Engine], outside: Outside) -> Outside {
+    /// end, and says who had paused and forced what.
+    pub(super) fn replay(self, engines: &mut [Engine], outside: Outside) -> (Outside, Notes) {
         let mut replay = Replay {
             engines,
             outside: Restored::new(outside),
             of: HashMap::new(),
+            notes: self.notes,
         };
         for record in self.records {
             replay.record(record);
@@ -29,7 +31,7 @@ impl Found {
             let outside = &replay.outside;
             engine.restored(Permit(self.next_permit), |permit| outside.holds(permit));
         }
-        replay.outside.finish()
+        (replay.outside.finish(), replay.notes)
     }
 }
 
@@ -38,6 +40,7 @@ struct Replay<'a> {
     outside: Restored,
     /// The shard of each permit whose lease was read.
     of: HashMap<Permit, ShardIndex>,
+    notes: Notes,
 }
 
 impl Replay<'_> {
@@ -51,7 +54,8 @@ impl Replay<'_> {
                 handed.shard = self.shard(handed.permit);
                 self.outside.insert(handed);
             }
-            Record::Breaker { key, breaker } => {
+            Record::Breaker { key, breaker, note } => {
+                note.inspect(|note| self.notes.force(&key, Some(note)));
                 let breaker = breaker.map(Cow::into_owned);
                 self.app(&key.app).restore_breaker(&key, breaker);
             }
@@ -73,7 +77,18 @@ impl Replay<'_> {
                     engine.spare_user(at, permit);
                 }
             }
-            Record::Pause { whose, at, until } => self.pause(&whose, at, until),
+            Record::Pause {
+                whose,
+                at,
+                until,
+                note,
+            } => {
+                // A snapshot's pause says nothing of what its header said.
+                if note.is_some() || until.is_none() {
+                    self.notes.pause(&whose, note.as_deref());
+                }
+                self.pause(&whose, at, until);
+            }
             // What an end did is of no interest here: one that was written twice counts once.
             Record::Ended { permit, at } => {
                 let _ = self.engine(permit).complete(at, permit);

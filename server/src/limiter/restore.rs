@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fs, io};
 use spillway::{Call, Instant};
 
 use super::files::{Files, Kind};
+use super::notes::Notes;
 use super::record::{Damaged, FORMAT, Header, Record};
 use super::shards::ShardIndex;
 
@@ -18,6 +19,8 @@ pub(super) struct Found {
     pub(super) next_permit: u64,
     /// Since when every key counts as full: the counts were lost not long before.
     pub(super) full_at: Option<Instant>,
+    /// Who had paused and forced what, before the records.
+    pub(super) notes: Notes,
 }
 
 /// Why the files cannot be relied on.
@@ -220,7 +223,9 @@ impl Reader<'_> {
         self.gave(header.next_permit.0);
         self.found.full_at = self.found.full_at.max(header.full_at);
         let position = |name: &Cow<'_, str>| self.workloads.iter().position(|known| known == name);
-        Ok(header.workloads.iter().map(position).collect())
+        let positions: Vec<_> = header.workloads.iter().map(position).collect();
+        self.found.notes.read(header.notes, &positions);
+        Ok(positions)
     }
 
     /// The record with today's positions; none if its workload is no more.

@@ -76,6 +76,15 @@ impl Place {
     }
 }
 
+/// Who does what, and why.
+pub(super) fn note() -> Note {
+    Note {
+        who: "a test".to_owned(),
+        reason: "why".to_owned(),
+        at_ms: 7,
+    }
+}
+
 /// The process is killed: nothing is written any more.
 pub(super) fn kill(limiters: Limiters) {
     limiters.kill();

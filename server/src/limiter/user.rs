@@ -3,7 +3,7 @@
 use spillway::{Key, Lane, LeaseView, Scope};
 use spillway_app::live::{self, UserState};
 
-use super::view::{shown, text};
+use super::view::text;
 use super::{Inner, Limiter, Limiters};
 use crate::clock::Clock;
 
@@ -113,8 +113,8 @@ impl Inner {
             tenant: key.tenant.clone(),
             user: key.user.clone(),
             // Widest first, as everywhere.
-            budgets: own.iter().rev().map(|it| shown(it, clock)).collect(),
-            global: global.first().map(|it| shown(it, clock)),
+            budgets: own.iter().rev().map(|it| self.shown(it)).collect(),
+            global: global.first().map(|it| self.shown(it)),
             foreground: queue(Lane::Foreground),
             background: queue(Lane::Background),
             leases: leases.map(|it| lease(it, clock)).collect(),

@@ -114,7 +114,7 @@ impl Inner {
                 .shared
                 .iter()
                 .chain(&view.users)
-                .map(|budget| shown(budget, clock))
+                .map(|budget| self.shown(budget))
                 .collect(),
         }
     }
@@ -183,6 +183,7 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
         reported_permille: breaker.reported_permille,
         reported_at: breaker.reported_at.map(shown),
         drift: breaker.drift,
+        by: None,
     }
 }
 

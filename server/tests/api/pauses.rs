@@ -29,9 +29,22 @@ async fn steer(app: &TestApp, act: &str, mut wish: Value) -> Value {
     reply.json()
 }
 
+/// Those in force; of each, who did it and why is looked at here.
 async fn pauses(app: &TestApp) -> Value {
     let state = app.get("/api/v1/state").await.json();
-    state["upstreams"][0]["pauses"].clone()
+    unsigned(state["upstreams"][0]["pauses"].clone())
+}
+
+fn unsigned(mut pauses: Value) -> Value {
+    for pause in pauses.as_array_mut().into_iter().flatten() {
+        let by = pause.as_object_mut().unwrap().remove("by").unwrap();
+        assert_eq!(
+            (&by["who"], &by["reason"]),
+            (&json!("anyone"), &json!("a test"))
+        );
+        assert!(by["at"].as_str().unwrap().ends_with('Z'), "{by}");
+    }
+    pauses
 }
 
 async fn pauses_of(app: &TestApp, user: &str) -> Vec<String> {
@@ -94,7 +107,7 @@ impl Stream {
             let event = self.event().await;
             let pauses = &event["upstreams"][0]["pauses"];
             if !pauses.is_null() {
-                return pauses.clone();
+                return unsigned(pauses.clone());
             }
         }
     }
@@ -164,5 +177,26 @@ async fn the_stream_tells_of_a_pause_and_of_its_end() {
     );
     steer(&app, "resume", json!({})).await;
     assert_eq!(stream.pauses().await, json!([]));
+    app.stop().await;
+}
+
+/// Who forced a breaker, and why, stands beside it, also after a restart.
+#[tokio::test]
+async fn who_forced_a_breaker_is_shown_beside_it() {
+    let app = TestApp::start(NOBODY).await;
+    let reason = "</script>\u{202e}";
+    let wish = json!({ "scope": "app", "app": "a", "reason": reason });
+    let request = Request::post("/api/v1/breakers/graph/onenote/open");
+    let request = request.header(CONTENT_TYPE, "application/json");
+    let request = request.body(Full::from(wish.to_string())).unwrap();
+    let forced = send(app.dashboard, request).await.json();
+    assert_eq!(forced["by"]["reason"], reason);
+    let app = TestApp::start_in(app.stop().await, NOBODY).await;
+    let state = app.get("/api/v1/state").await.json();
+    let workloads = state["upstreams"][0]["workloads"].as_array().unwrap();
+    let onenote = workloads.iter().find(|it| it["name"] == "onenote").unwrap();
+    let budgets = onenote["budgets"].as_array().unwrap();
+    let budget = budgets.iter().find(|it| it["app"] == "a").unwrap();
+    assert_eq!(budget["breaker"]["by"], forced["by"], "{budget}");
     app.stop().await;
 }

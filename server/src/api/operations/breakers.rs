@@ -95,8 +95,9 @@ async fn force(asked: &Asked<OfWorkload>, open: bool) -> Answer {
     } else {
         action::BREAKER_CLOSE
     };
+    let note = asked.note()?;
     steer(asked, limiter, &key, action, || {
-        limiter.force_breaker(&key, open, lasts)
+        limiter.force_breaker(&key, open, lasts, &note)
     })
     .await
 }

@@ -68,9 +68,10 @@ pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
         subject: subject(limiter),
         reason: asked.wish.reason()?,
     };
+    let note = asked.note()?;
     let paused = asked.steer(steering, || {
         let was = in_force_on(limiter, &whose);
-        let pause = shown(&limiter.pause(whose, lasts).map_err(not_done)?);
+        let pause = shown(&limiter.pause(whose, lasts, &note).map_err(not_done)?);
         Ok(Steered {
             was: was.as_ref().map(shown),
             became: Some(pause.clone()),

@@ -17,7 +17,7 @@ use crate::{
     access::Caller,
     audit::{Act, By},
     http::Problem,
-    limiter::Limiter,
+    limiter::{Limiter, Note},
     store::NotAudited,
 };
 
@@ -114,6 +114,22 @@ impl Asked<OfWorkload> {
 }
 
 impl<P> Asked<P> {
+    /// Who asks, and why, as it is shown beside what is in force.
+    ///
+    /// # Errors
+    /// No reason is given.
+    pub(super) fn note(&self) -> Result<Note, Problem> {
+        Ok(Note {
+            who: self.by.actor.to_string(),
+            reason: self.wish.reason()?.to_owned(),
+            at_ms: self.now_ms(),
+        })
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.api.limiters.clock().wall_now().as_millisecond()
+    }
+
     /// Does what is asked, and audits it.
     ///
     /// # Errors
@@ -128,7 +144,7 @@ impl<P> Asked<P> {
             subject,
             reason,
         } = steering;
-        let at_ms = self.api.limiters.clock().wall_now().as_millisecond();
+        let at_ms = self.now_ms();
         let by = self.by.clone().because(reason);
         let done = self.api.trail.store.audited(|| {
             let steered = act()?;

@@ -6,7 +6,7 @@ use tokio::time::advance;
 use super::*;
 use crate::limiter::{
     Ask, Busy, Limiters, Permit, Recovery, Refused,
-    tests::{Place, break_journal, kill},
+    tests::{Place, break_journal, kill, note},
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -62,7 +62,7 @@ async fn a_pause_outlives_kills_and_new_files_and_ends_by_itself() {
     for generations in 0..2 {
         let limiters = open(&place).await;
         let limiter = &limiters.all()[0];
-        limiter.pause(Whose::Upstream, HOUR).unwrap();
+        limiter.pause(Whose::Upstream, HOUR, &note()).unwrap();
         assert_eq!(both(&limiters).await, [Ok(()), Err(BlockedBy::Paused)]);
         for _ in 0..generations {
             limiter.inner.next_generation(false).unwrap();
@@ -70,7 +70,11 @@ async fn a_pause_outlives_kills_and_new_files_and_ends_by_itself() {
         kill(limiters);
 
         let limiters = open(&place).await;
-        assert_eq!(limiters.all()[0].pauses()[0].whose, Whose::Upstream);
+        let pause = &limiters.all()[0].pauses()[0];
+        assert_eq!(
+            (&pause.whose, &pause.note),
+            (&Whose::Upstream, &Some(note()))
+        );
         advance(HOUR - MINUTE).await;
         assert_eq!(both(&limiters).await, [Ok(()), Err(BlockedBy::Paused)]);
         advance(MINUTE).await;
@@ -85,7 +89,7 @@ async fn a_pause_that_was_ended_stays_ended_after_a_kill() {
     let place = Place::new().await;
     let limiters = open(&place).await;
     let limiter = &limiters.all()[0];
-    limiter.pause(Whose::Upstream, HOUR).unwrap();
+    limiter.pause(Whose::Upstream, HOUR, &note()).unwrap();
     assert_eq!(limiter.resume(&Whose::Upstream), Ok(true));
     assert_eq!(limiter.resume(&Whose::Upstream), Ok(false));
     kill(limiters);
@@ -98,7 +102,7 @@ async fn a_forced_breaker_outlives_a_kill_and_ends_by_itself() {
     let place = Place::new().await;
     for scope in [Scope::User, Scope::App] {
         let limiters = open(&place).await;
-        let forced = limiters.all()[0].force_breaker(&key(scope), true, HOUR);
+        let forced = limiters.all()[0].force_breaker(&key(scope), true, HOUR, &note());
         let forced = forced.unwrap();
         assert_eq!(forced.state, live::BreakerState::Open);
         assert_eq!(forced.reason, Some(live::BreakerReason::Forced));
@@ -128,7 +132,7 @@ async fn a_scope_without_limits_has_no_breaker_to_force() {
     };
     let tenant = key(Scope::Tenant);
     assert_eq!(
-        limiter.force_breaker(&tenant, true, HOUR),
+        limiter.force_breaker(&tenant, true, HOUR, &note()),
         Err(none.clone())
     );
     assert_eq!(limiter.reset_breaker(&tenant), Err(none));
@@ -139,22 +143,48 @@ async fn what_cannot_be_written_down_is_not_done() {
     let place = Place::new().await;
     let limiters = open(&place).await;
     let limiter = &limiters.all()[0];
-    limiter.pause(Whose::Upstream, HOUR).unwrap();
+    limiter.pause(Whose::Upstream, HOUR, &note()).unwrap();
     let before = limiter.pauses();
     break_journal(&limiters);
     let app = Whose::App { app: "app".into() };
-    assert_eq!(limiter.pause(app, HOUR), Err(NotDone::Storage));
+    assert_eq!(limiter.pause(app, HOUR, &note()), Err(NotDone::Storage));
     assert_eq!(
-        limiter.pause(Whose::Upstream, 2 * HOUR),
+        limiter.pause(Whose::Upstream, 2 * HOUR, &note()),
         Err(NotDone::Storage)
     );
     assert_eq!(limiter.resume(&Whose::Upstream), Err(NotDone::Storage));
     assert_eq!(limiter.pauses(), before);
     let app = key(Scope::App);
-    let forced = limiter.force_breaker(&app, true, HOUR);
+    let forced = limiter.force_breaker(&app, true, HOUR, &note());
     assert_eq!(forced, Err(NotDone::Storage));
     assert_eq!(limiter.reset_breaker(&app), Err(NotDone::Storage));
     // The keeper's next round begins a new journal.
     limiter.inner.next_generation(false).unwrap();
     assert_eq!(both(&limiters).await, [Ok(()), Err(BlockedBy::Paused)]);
+}
+
+/// Whoever forced a breaker is shown as long as it is forced, whatever restarts come between.
+#[tokio::test]
+async fn who_forced_a_breaker_is_known_until_it_is_reset() {
+    let place = Place::new().await;
+    let app = key(Scope::App);
+    for generations in [0, 1, 25] {
+        let limiters = open(&place).await;
+        let limiter = &limiters.all()[0];
+        limiter.force_breaker(&app, true, HOUR, &note()).unwrap();
+        for _ in 0..generations {
+            limiter.inner.next_generation(false).unwrap();
+        }
+        kill(limiters);
+        let limiters = open(&place).await;
+        let limiter = &limiters.all()[0];
+        let by = limiter.breaker(&app).by.map(|by| (by.who, by.reason));
+        assert_eq!(by, Some(("a test".to_owned(), "why".to_owned())));
+        let reset = limiter.reset_breaker(&app).unwrap();
+        assert_eq!((reset.by, limiter.breaker(&app).by), (None, None));
+        kill(limiters);
+        let limiters = open(&place).await;
+        assert_eq!(limiters.all()[0].breaker(&app).by, None);
+        kill(limiters);
+    }
 }

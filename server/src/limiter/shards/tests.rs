@@ -15,7 +15,7 @@ use super::*;
 use crate::access::Account;
 use crate::limiter::{
     Ask, HandedOut, Limiters, NotDone, Owner, Permit, Recovery, Refused,
-    tests::{Place, kill},
+    tests::{Place, kill, note},
 };
 
 const NO_HOLD: Duration = Duration::ZERO;
@@ -205,9 +205,11 @@ async fn a_pause_of_the_upstream_is_every_app_s_and_an_app_s_its_own() {
     let app = Whose::App {
         app: apps()[2].clone(),
     };
-    limiters.all()[0].pause(app.clone(), HOUR).unwrap();
+    limiters.all()[0].pause(app.clone(), HOUR, &note()).unwrap();
     assert_eq!(paused(&limiters).await, [2]);
-    limiters.all()[0].pause(Whose::Upstream, HOUR).unwrap();
+    limiters.all()[0]
+        .pause(Whose::Upstream, HOUR, &note())
+        .unwrap();
     assert_eq!(limiters.all()[0].resume(&app), Ok(true));
     assert_eq!(limiters.all()[0].resume(&app), Ok(false));
     assert_eq!(paused(&limiters).await, (0..SHARDS).collect::<Vec<_>>());
@@ -247,13 +249,13 @@ async fn all_shards_share_the_bound_on_pauses() {
     };
     let limiter = &limiters.all()[0];
     for n in 0..PAUSES_MAX {
-        limiter.pause(user(n), HOUR).unwrap();
+        limiter.pause(user(n), HOUR, &note()).unwrap();
     }
     for one_more in [user(PAUSES_MAX), Whose::Upstream] {
-        let refused = limiter.pause(one_more, HOUR);
+        let refused = limiter.pause(one_more, HOUR, &note());
         assert!(matches!(refused, Err(NotDone::TooMany(_))));
     }
-    limiter.pause(user(0), HOUR).unwrap();
+    limiter.pause(user(0), HOUR, &note()).unwrap();
 }
 
 /// A million of one caller's users push out nobody's, and leave room for others'.
