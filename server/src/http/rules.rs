@@ -88,6 +88,10 @@ const RULES: &[(&str, Rule)] = &[
         "/api/v1/policies/{upstream}/{workload}/rollback",
         Rule::Change(Role::Admin),
     ),
+    (
+        "/api/v1/policies/{upstream}/{workload}/preview",
+        Rule::Change(Role::Admin),
+    ),
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/", Rule::Page(Role::Viewer)),
     ("/users/{upstream}/{workload}", Rule::Page(Role::Viewer)),

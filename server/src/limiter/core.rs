@@ -17,6 +17,7 @@ use super::openings::Openings;
 use super::outside::Holders;
 use super::shards::ShardIndex;
 use super::tally::{Cause, Tally};
+use super::traffic::{SeenNumber, Traffic};
 use crate::access::{Account, Full};
 use crate::clock::Clock;
 
@@ -53,6 +54,7 @@ struct Waiting {
     outcome: oneshot::Sender<Outcome>,
     call: Call,
     since: tokio::time::Instant,
+    seen: SeenNumber,
 }
 
 /// What a call that asks is told; `T` is what is made of its grant at once.
@@ -82,6 +84,7 @@ pub(super) struct Core {
     pub(super) journal: Journal,
     pub(super) tallies: Vec<Tally>,
     pub(super) outside: Holders,
+    pub(super) traffic: Traffic,
     /// How many users of it the other shards know of.
     pub(super) users_counted: usize,
     waiting: HashMap<Ticket, Waiting>,
@@ -96,6 +99,7 @@ impl Core {
         engine: Engine,
         workloads: usize,
         outside: Holders,
+        traffic: Traffic,
     ) -> Self {
         Self {
             shard,
@@ -103,6 +107,7 @@ impl Core {
             journal: Journal::closed(),
             tallies: vec![Tally::default(); workloads],
             outside,
+            traffic,
             users_counted: 0,
             waiting: HashMap::new(),
             openings: Openings::default(),
@@ -133,12 +138,14 @@ impl Core {
         let answer = self.engine.ask(now, call, now.plus_ms(hold_ms));
         self.engine.open_for(None);
         self.openings.count(&mut self.engine, account);
+        if let Answer::Refused(refusal @ Refusal::Capacity { .. }) = answer {
+            return Asked::Crowded(Stop::Refused(refusal));
+        }
+        let seen = self.traffic.asked(now, call, hold_ms);
         match answer {
-            Answer::Granted(grant) => Asked::Now(self.let_go(clock, call, grant, None)),
-            Answer::Refused(refusal @ Refusal::Capacity { .. }) => {
-                Asked::Crowded(Stop::Refused(refusal))
-            }
+            Answer::Granted(grant) => Asked::Now(self.let_go(clock, call, grant, (seen, None))),
             Answer::Refused(refusal) => {
+                self.traffic.refused(seen);
                 Asked::Now(Err(self.refused(clock, call, Stop::Refused(refusal))))
             }
             Answer::Parked(ticket) => {
@@ -149,6 +156,7 @@ impl Core {
                         outcome,
                         call: call.clone(),
                         since: tokio::time::Instant::now(),
+                        seen,
                     },
                 );
                 Asked::Later(ticket, receiver)
@@ -169,6 +177,7 @@ impl Core {
 
     pub(super) fn complete(&mut self, now: Instant, permit: Permit) -> Ended {
         let ended = self.engine.complete(now, permit);
+        self.traffic.ended(permit, now);
         // A lost line only keeps the lease until it expires: too careful, never too late.
         let _ = self.journal.ended(permit, now);
         ended
@@ -176,6 +185,7 @@ impl Core {
 
     pub(super) fn refund(&mut self, now: Instant, permit: Permit) {
         self.engine.refund(now, permit);
+        self.traffic.ended(permit, now);
         let _ = self.journal.refunded(permit, now);
     }
 
@@ -207,7 +217,9 @@ impl Core {
 
     /// The caller has gone. True if it waited; else its outcome is on its way.
     pub(super) fn cancel(&mut self, now: Instant, ticket: Ticket) -> bool {
-        self.waiting.remove(&ticket);
+        if let Some(waiting) = self.waiting.remove(&ticket) {
+            self.traffic.refused(waiting.seen);
+        }
         self.engine.cancel(now, ticket)
     }
 
@@ -253,8 +265,14 @@ impl Core {
             return None;
         };
         let outcome = match outcome {
-            Ok(grant) => self.let_go(clock, &waiting.call, grant, Some(waiting.since)),
-            Err(refusal) => Err(self.refused(clock, &waiting.call, Stop::Refused(refusal))),
+            Ok(grant) => {
+                let (seen, since) = (waiting.seen, Some(waiting.since));
+                self.let_go(clock, &waiting.call, grant, (seen, since))
+            }
+            Err(refusal) => {
+                self.traffic.refused(waiting.seen);
+                Err(self.refused(clock, &waiting.call, Stop::Refused(refusal)))
+            }
         };
         Some(Delivery {
             caller: waiting.outcome,
@@ -269,12 +287,14 @@ impl Core {
         clock: &Clock,
         call: &Call,
         grant: Grant,
-        since: Option<tokio::time::Instant>,
+        (seen, since): (SeenNumber, Option<tokio::time::Instant>),
     ) -> Outcome {
         let Ok(granted) = self.gathered(grant.permit) else {
             self.engine.refund(clock.now(), grant.permit);
+            self.traffic.refused(seen);
             return Err(self.refused(clock, call, Stop::Storage));
         };
+        self.traffic.granted(seen, grant.permit, clock.now());
         let hold = since.map(|since| since.elapsed());
         self.tallies[call.workload].admitted(call.lane, hold, unix_s(clock));
         Ok(granted)

@@ -1,6 +1,7 @@
 //! Start and end of the limiters: policies from the database, counters from the files.
 
 use std::{
+    hash::RandomState,
     io,
     path::Path,
     sync::{
@@ -19,6 +20,7 @@ use super::notes::Notes;
 use super::outside::{Holders, Outside};
 use super::restore::{self, Found};
 use super::shards::{SHARDS, Shards};
+use super::traffic::Traffic;
 use super::{Inner, Limiter, Permit, Refused, keeper};
 use crate::{
     clock::Clock,
@@ -355,7 +357,11 @@ fn start(
     let upstream = &read.upstream;
     let (outside, workloads) = (Holders::new(outside), upstream.limited().count());
     let cores = engines.into_iter().enumerate();
-    let cores = cores.map(|(shard, engine)| Core::new(shard, engine, workloads, outside.clone()));
+    let names = RandomState::new();
+    let cores = cores.map(|(shard, engine)| {
+        let traffic = Traffic::new(names.clone());
+        Core::new(shard, engine, workloads, outside.clone(), traffic)
+    });
     let inner = Arc::new(Inner {
         shards: Shards::new(cores.collect(), config.server.users_max as usize),
         outside,
@@ -379,20 +385,26 @@ fn start(
     Ok(Limiter { inner })
 }
 
+/// What every engine of an upstream goes by.
+pub(super) fn settings(clock: &Clock, users_max: usize, global: Option<usize>) -> Settings {
+    Settings {
+        users_max,
+        waiters_max: WAITERS_MAX,
+        lease_ms: clock.engine_ms(Permit::LEASE),
+        renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
+        probe_ms: clock.engine_ms(Permit::PROBE),
+        background_turn: BACKGROUND_TURN,
+        told_ms_max: clock.engine_ms(TOLD_MAX),
+        global,
+        hash_seed: rand::random(),
+    }
+}
+
 /// One engine for each shard, with nothing counted.
 fn engines(read: &Read, shards: usize, config: &Config, clock: &Clock) -> Vec<Engine> {
     let engine = |shard| {
-        let settings = Settings {
-            users_max: config.server.users_max as usize,
-            waiters_max: WAITERS_MAX,
-            lease_ms: clock.engine_ms(Permit::LEASE),
-            renewals_ms_max: clock.engine_ms(Permit::RENEWALS_MAX),
-            probe_ms: clock.engine_ms(Permit::PROBE),
-            background_turn: BACKGROUND_TURN,
-            told_ms_max: clock.engine_ms(TOLD_MAX),
-            global: read.upstream.global_at(),
-            hash_seed: rand::random(),
-        };
+        let users_max = config.server.users_max as usize;
+        let settings = settings(clock, users_max, read.upstream.global_at());
         // Time begins at 0 so that what was written down lands when it landed.
         let mut engine = Engine::new(settings, read.policies.clone(), Instant::default());
         engine.share_numbers(shard, shards);

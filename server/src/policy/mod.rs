@@ -15,6 +15,7 @@ mod reload;
 use std::sync::Arc;
 
 use spillway::Policy;
+use tokio::sync::Semaphore;
 
 pub use args::PolicyArgs;
 pub use command::{Error, run};
@@ -24,7 +25,7 @@ pub use reload::RELOAD_EVERY;
 use crate::{
     audit::{By, action},
     config::GLOBAL,
-    limiter::{Limiter, Limiters, WorkloadIndex},
+    limiter::{Limiter, Limiters, Preview, WorkloadIndex},
     store::{self, NewPolicy, PolicyPlace, Store, StoredPolicy},
 };
 
@@ -35,6 +36,8 @@ pub struct Policies {
     limiters: Arc<Limiters>,
     /// Whether the configuration file rules: then nothing here changes anything.
     file_rules: bool,
+    /// One preview at a time: each keeps a core busy.
+    previews: Arc<Semaphore>,
 }
 
 /// A workload that has limits.
@@ -67,6 +70,11 @@ pub enum NotChanged {
     #[error(transparent)]
     Store(#[from] store::Error),
 }
+
+/// Somebody else has limits tried just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("somebody else has limits tried just now; come again in a moment")]
+pub struct Busy;
 
 /// How a version was arrived at, and from which one.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +120,7 @@ impl Policies {
             store,
             limiters,
             file_rules,
+            previews: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -153,6 +162,23 @@ impl Policies {
     ) -> Result<Vec<StoredPolicy>, store::Error> {
         let place = place.stored();
         self.store.policy_versions(place, before, limit).await
+    }
+
+    /// What `policy` would have done to the calls of the last quarter of an hour.
+    ///
+    /// # Errors
+    /// Somebody else asks that just now.
+    pub async fn preview(&self, place: &Place<'_>, policy: Policy) -> Result<Preview, Busy> {
+        let turn = Arc::clone(&self.previews).try_acquire_owned();
+        let turn = turn.map_err(|_| Busy)?;
+        let (limiter, workload) = (place.limiter.clone(), place.workload);
+        let preview = tokio::task::spawn_blocking(move || {
+            let preview = limiter.preview(workload, &policy);
+            drop(turn);
+            preview
+        });
+        // It does not panic, and nobody aborts it.
+        preview.await.map_err(|_| Busy)
     }
 
     /// Makes `policy` the newest version and puts it in force, before this returns. Where it is

@@ -9,7 +9,13 @@ use crate::support::{NOBODY, Reply, TestApp, rights, send};
 use crate::{refused, sent};
 
 /// Each route, and the role and the scope that it takes.
-const ROUTES: [(Method, &str, Role, Scope); 16] = [
+const ROUTES: [(Method, &str, Role, Scope); 17] = [
+    (
+        Method::POST,
+        "/api/v1/policies/graph/onenote/preview",
+        Role::Admin,
+        Scope::Write,
+    ),
     (
         Method::GET,
         "/api/v1/policies/graph/onenote",

@@ -100,6 +100,11 @@ const TABLE: &[(&str, &str, Takes)] = &[
         "/api/v1/policies/{upstream}/{workload}/rollback",
         Takes::Change(Role::Admin),
     ),
+    (
+        "POST",
+        "/api/v1/policies/{upstream}/{workload}/preview",
+        Takes::Change(Role::Admin),
+    ),
 ];
 
 /// Pages are for people; that each has a rule at all is tested beside the rules.

@@ -281,3 +281,45 @@ async fn where_the_file_rules_limits_are_read_alone_and_a_start_takes_the_file_s
     );
     app.stop().await;
 }
+
+#[tokio::test]
+async fn a_preview_tries_limits_on_what_called_and_changes_nothing() {
+    let app = TestApp::start(SMALL).await;
+    let path = format!("{PAGES}/preview");
+    let try_out = |limit| json!({ "policy": policy(limit) });
+    let nothing = ask(&app, Method::POST, &path, "", &try_out(1)).await.json();
+    assert_eq!(
+        nothing["says"],
+        "nothing called in the last quarter of an hour"
+    );
+    // Ann asks five times for her three, ben once.
+    for user in ["ann", "ann", "ann", "ann", "ann", "ben"] {
+        let taken = post(&app, "/api/v1/permits", &[], &want(user).to_string()).await;
+        if let Some(id) = taken.json()["id"].as_str() {
+            let path = format!("/api/v1/permits/{id}/complete");
+            post(&app, &path, &[], r#"{"status":200,"headers":{}}"#).await;
+        }
+    }
+    for (limit, refused) in [(3, 2), (1, 4), (5, 0)] {
+        let tried = ask(&app, Method::POST, &path, "", &try_out(limit)).await;
+        assert_eq!(tried.status, StatusCode::OK, "{tried:?}");
+        let tried = tried.json();
+        let of = |which: &str| tried[which]["foreground"]["refused"].as_u64().unwrap();
+        assert_eq!(
+            (of("really"), of("current"), of("changed")),
+            (2, 2, refused),
+            "{tried}"
+        );
+        let said = format!("would have refused {refused} of 6 calls (now 2): foreground");
+        assert!(
+            tried["says"].as_str().unwrap().starts_with(&said),
+            "{tried}"
+        );
+        let text = tried.to_string();
+        assert!(!text.contains("ann") && !text.contains("house"), "{text}");
+    }
+    let wrong = ask(&app, Method::POST, &path, "", &try_out(0)).await;
+    assert_eq!(refused(&wrong), (422, "bad_policy".to_owned()));
+    assert_eq!(app.get(PAGES).await.header("etag"), "\"1\"");
+    app.stop().await;
+}

@@ -69,15 +69,23 @@ impl Asked {
         })
     }
 
+    /// Whose limits are meant by who may change them: limits concern all apps, so that is nobody
+    /// who is bound to some.
+    ///
+    /// # Errors
+    /// As [`Asked::place`].
+    pub(super) fn steerable(&self) -> Result<Place<'_>, Problem> {
+        let place = self.place()?;
+        self.caller.may_steer(None)?;
+        Ok(place)
+    }
+
     /// Whose limits are to be changed, and which version was looked at.
     ///
     /// # Errors
-    /// As [`Asked::place`]; limits concern all apps, so who is bound to some may not change
-    /// them; no version is named.
+    /// As [`Asked::steerable`]; no version is named.
     pub(super) fn editable(&self) -> Result<(Place<'_>, i64), Problem> {
-        let place = self.place()?;
-        self.caller.may_steer(None)?;
-        Ok((place, base(&self.headers)?))
+        Ok((self.steerable()?, base(&self.headers)?))
     }
 
     /// The wall clock's time, Unix milliseconds.

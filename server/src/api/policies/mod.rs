@@ -3,6 +3,7 @@
 //! Who asks for what is read in [`asked`]; what is shown of a version stands in [`shown`].
 
 mod asked;
+mod preview;
 mod shown;
 
 use axum::{
@@ -99,6 +100,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(get, put))
         .routes(routes!(versions))
         .routes(routes!(roll_back))
+        .routes(routes!(try_out))
 }
 
 /// Show the limits of a workload
@@ -212,6 +214,40 @@ async fn roll_back(asked: Asked, Body(back): Body<Back>) -> Answer {
         .roll_back(&place, back.version, edit)
         .await;
     settled(&asked, &place, base, changed).await
+}
+
+/// Try limits on the calls of the last quarter of an hour
+///
+/// An engine of its own gets the same calls at the same times, under the limits in force and under
+/// these; nothing is changed. Limits alone are tried: no breaker opens, and who is refused does not
+/// come back.
+#[utoipa::path(
+    post,
+    path = "/api/v1/policies/{upstream}/{workload}/preview",
+    tag = "policies",
+    operation_id = "previewPolicy",
+    params(OfWorkload),
+    request_body(content = preview::Trial, example = json!({
+        "policy": { "background_share_permille": 500, "layers": [
+            { "scope": "user", "dimension": "rate", "window_ms": 60_000, "limit": 60 }] }
+    })),
+    responses(
+        BodyRefused, Named,
+        (status = 200, description = "What would have become of them", body = preview::Shown),
+        (status = 422, description = "`bad_field`; `bad_policy`: `errors` names each mistake by its `field`"),
+        (status = 503, description = "`capacity`: one is tried at a time"),
+    )
+)]
+async fn try_out(asked: Asked, Body(trial): Body<preview::Trial>) -> Answer {
+    let place = asked.steerable()?;
+    let policy = trial.policy.check(place.scopes()).map_err(bad_policy)?;
+    let tried = asked.api.policies.preview(&place, policy).await;
+    let tried = tried.map_err(|busy| {
+        let title = "One preview is made at a time";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "capacity", title).detail(busy.to_string())
+    })?;
+    let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    Ok((no_store, Json(preview::Shown::from(&tried))).into_response())
 }
 
 async fn newest(asked: &Asked, place: &Place<'_>) -> Result<StoredPolicy, Problem> {
