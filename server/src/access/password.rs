@@ -5,11 +5,7 @@
 //! beside the runtime's threads, [`AT_ONCE_MAX`] at a time with [`WAITING_MAX`] waiting, and
 //! whoever comes beyond is told to come again.
 
-use std::{
-    collections::HashSet,
-    fmt,
-    sync::{Arc, LazyLock},
-};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -38,11 +34,10 @@ const AT_ONCE_MAX: usize = 2;
 /// How many more may wait for their turn: some seconds' worth.
 const WAITING_MAX: usize = 30;
 
-/// A hash that no password has, for names that nobody has: to refuse them takes as long.
-static NOBODY: LazyLock<Option<String>> = LazyLock::new(|| {
-    let password = format!("{:032x}", rand::random::<u128>());
-    hash(&password).ok()
-});
+/// The hash of a password that was thrown away, for names that nobody has: to refuse them takes as
+/// long, from the first on.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$\
+     mlvPfiNR8Bye6aBwUSWx6g$mqYjSWxepuiA1hobXOEZzHl/MmTLv11lmUreXKMv05c";
 
 /// A password as somebody typed it. It is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -160,7 +155,7 @@ impl Hasher {
             let fits = password.0.chars().count() <= CHARS_MAX;
             let text = if fits { password.0.as_bytes() } else { b"" };
             let known = kept.is_some();
-            let hash = kept.or_else(|| NOBODY.clone()).unwrap_or_default();
+            let hash = kept.unwrap_or_else(|| NOBODY.to_owned());
             let same = PasswordHash::new(&hash)
                 .is_ok_and(|hash| argon2().verify_password(text, &hash).is_ok());
             same && known && fits
@@ -252,6 +247,8 @@ mod tests {
             assert_eq!(hasher.is(other, Some(kept.clone())).await, Ok(false));
         }
         assert_eq!(hasher.is(password.clone(), None).await, Ok(false));
+        let cost = |hash: &str| hash.rsplitn(3, '$').nth(2).map(str::to_owned);
+        assert_eq!(cost(NOBODY), cost(&kept), "nobody takes as long");
         assert_eq!(hasher.is(password, Some("$x".to_owned())).await, Ok(false));
     }
 
