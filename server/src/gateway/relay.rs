@@ -3,7 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, Request, Version, header::EXPECT, request::Parts};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Version,
+    header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING},
+    request::Parts,
+};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::oneshot,
@@ -119,7 +123,7 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
     name.clone_into(&mut record.upstream);
     let query = parts.uri.query().map(|query| upstream.query(query));
     let target = path::target(&upstream.base, rest, query.as_deref())?;
-    if upstream.is_batch(&parts.method, &target.path) {
+    if upstream.is_batch(&target.path) {
         return Ok(Way::Batch(Arriving {
             upstream,
             caller,
@@ -235,6 +239,7 @@ impl Admitted<'_> {
             let outgoing = outgoing.map_err(|error| Failure::UploadCut(error.into()));
             request = outgoing.inspect_err(|failure| record.fail(failure))?;
         }
+        frame(&mut request);
         record.admit();
         let (caller, head) = oneshot::channel();
         let exchange = Exchange {
@@ -274,6 +279,22 @@ fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Req
     request_headers::forward(request.headers_mut(), upstream.base.authority());
     *request.uri_mut() = target.origin_form();
     request
+}
+
+/// Says how a call's body ends, where hyper would not: it leaves a body of unknown length out of
+/// a call of `GET` or `HEAD`, and the length of an empty one, which servers demand where a body is
+/// the method's point (411).
+fn frame(request: &mut Request<Body>) {
+    let body = request.body();
+    let length = http_body::Body::size_hint(body).exact();
+    let is_empty = http_body::Body::is_end_stream(body);
+    let expects_body = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
+    let headers = request.headers_mut();
+    if is_empty && expects_body {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    } else if !is_empty && length.is_none() {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
 }
 
 impl Arrival {

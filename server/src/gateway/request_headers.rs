@@ -2,7 +2,10 @@
 
 mod onward;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header::EXPECT};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{AUTHORIZATION, EXPECT},
+};
 use spillway::Lane;
 
 pub use onward::forward;
@@ -33,7 +36,7 @@ pub enum HeaderError {
     /// One of Spillway's own headers twice.
     #[error("{0} is given more than once")]
     Duplicate(HeaderName),
-    /// One of Spillway's own headers named in `Connection`.
+    /// One of Spillway's own headers, or the credential, named in `Connection`.
     #[error("Connection may not name {0}")]
     Hidden(HeaderName),
     /// A value that means nothing.
@@ -89,7 +92,9 @@ fn refuse_ambiguity(headers: &HeaderMap) -> Result<(), HeaderError> {
     if let Some(name) = headers.keys().find(twice) {
         return Err(HeaderError::Duplicate(name.clone()));
     }
-    match named_in_connection(headers).into_iter().find(is_own) {
+    // Dropped on the way, a credential would be accepted for an answer that never saw it.
+    let must_not_hide = |name: &HeaderName| is_own(name) || *name == AUTHORIZATION;
+    match named_in_connection(headers).into_iter().find(must_not_hide) {
         Some(name) => Err(HeaderError::Hidden(name)),
         None => Ok(()),
     }
