@@ -68,12 +68,6 @@ impl Dialect {
         }
     }
 
-    /// Whether it is one of Microsoft Graph's.
-    #[must_use]
-    pub const fn is_graph(self) -> bool {
-        matches!(self, Self::OneNote | Self::Graph)
-    }
-
     /// The longest `Retry-After` that the upstream's SDKs obey, in seconds.
     #[must_use]
     pub fn retry_after_s_max(self) -> u32 {

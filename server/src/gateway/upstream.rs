@@ -215,11 +215,10 @@ impl Upstream {
         })
     }
 
-    /// Whether a call to `path` is a batch, to be taken apart. Graph's own refuse other methods
-    /// than `POST`; elsewhere those are calls as any others.
-    pub(super) fn is_batch(&self, method: &Method, path: &str) -> bool {
-        let has_batches = *method == Method::POST || self.dialect().is_graph();
-        self.split_batches && has_batches && batch::is_batch(path)
+    /// Whether a call to `path` is a batch, to be taken apart, whatever its method says: some
+    /// servers fold the case of `post`, and none may carry parts past their limits.
+    pub(super) fn is_batch(&self, path: &str) -> bool {
+        self.split_batches && batch::is_batch(path)
     }
 }
 

@@ -93,8 +93,11 @@ async fn malformed_batches_are_400_in_graph_s_words() {
 async fn what_is_no_batch_at_all_is_told_so() {
     let upstream = Batches::of_parts(|_, _| status(200)).await;
     let app = TestApp::start(&upstream.rate(100)).await;
-    let get = raw(&app, Method::GET, "/graph/v1.0/%24BATCH/", &[], "").await;
-    assert_eq!((code(&get).0, get.header("allow")), (405, "POST"));
+    for method in ["GET", "PUT", "post", "OPTIONS"] {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let other = raw(&app, method, "/graph/v1.0/%24BATCH/", &[], "").await;
+        assert_eq!((code(&other).0, other.header("allow")), (405, "POST"));
+    }
     let mixed = ("content-type", "multipart/mixed; boundary=x");
     let one = json!({"requests": parts(1)}).to_string();
     for header in [mixed, ("content-encoding", "gzip")] {
