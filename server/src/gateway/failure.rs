@@ -15,6 +15,10 @@ pub enum Failure {
     /// The connection ended before the answer did.
     #[error("the connection to the upstream broke")]
     Broken(#[source] hyper::Error),
+    /// The upstream's answer begins in a way that means nothing, or with more headers than are
+    /// taken. It has answered: asking again would change nothing.
+    #[error("the head of the upstream's answer cannot be read")]
+    Unreadable(#[source] hyper::Error),
     /// The upstream changed to another protocol unasked.
     #[error("the upstream left HTTP unasked")]
     Switched,
@@ -39,6 +43,7 @@ impl Failure {
             Self::Unreachable(_)
             | Self::ConnectTimeout
             | Self::Broken(_)
+            | Self::Unreadable(_)
             | Self::Switched
             | Self::TooLong => true,
             Self::UploadCut(_) | Self::Ended(_) | Self::Gone => false,
@@ -50,9 +55,12 @@ impl Failure {
         match self {
             Self::Unreachable(_) | Self::ConnectTimeout => Some(Trouble::Unsent),
             Self::Broken(_) => Some(Trouble::Broken),
-            Self::Switched | Self::UploadCut(_) | Self::Ended(_) | Self::TooLong | Self::Gone => {
-                None
-            }
+            Self::Unreadable(_)
+            | Self::Switched
+            | Self::UploadCut(_)
+            | Self::Ended(_)
+            | Self::TooLong
+            | Self::Gone => None,
         }
     }
 
@@ -87,6 +95,8 @@ impl From<hyper::Error> for Failure {
         // The only thing of the user's in an exchange is the call's body.
         if error.is_user() {
             Self::UploadCut(error.into())
+        } else if error.is_parse() {
+            Self::Unreadable(error)
         } else {
             Self::Broken(error)
         }

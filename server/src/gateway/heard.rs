@@ -4,7 +4,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Response, StatusCode, response::Parts};
+use http::{
+    Response, StatusCode,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+    response::Parts,
+};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -38,7 +42,11 @@ impl Heard {
     /// if the body has ended.
     pub(super) async fn of(response: Response<Incoming>, slot: &mut Slot) -> Result<Self, Failure> {
         let at = Instant::now();
-        let (parts, body) = response.into_parts();
+        let (mut parts, body) = response.into_parts();
+        // The chunks count, and a length beside them is a lie (RFC 9112, 6.3).
+        if parts.headers.contains_key(TRANSFER_ENCODING) {
+            parts.headers.remove(CONTENT_LENGTH);
+        }
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::Switched);
         }

@@ -344,7 +344,9 @@ pub(super) fn failure_kind(failure: &Failure) -> (StatusCode, &'static str) {
     match failure {
         Failure::Unreachable(_) => (StatusCode::BAD_GATEWAY, "upstream_unreachable"),
         Failure::ConnectTimeout => (StatusCode::GATEWAY_TIMEOUT, "upstream_unreachable"),
-        Failure::Broken(_) | Failure::Switched => (StatusCode::BAD_GATEWAY, "upstream_broken"),
+        Failure::Broken(_) | Failure::Unreadable(_) | Failure::Switched => {
+            (StatusCode::BAD_GATEWAY, "upstream_broken")
+        }
         failure if failure.is_slow_upload() => (StatusCode::REQUEST_TIMEOUT, "upload_too_slow"),
         Failure::UploadCut(_) => (StatusCode::BAD_REQUEST, "upload_cut"),
         Failure::Ended(_) => (StatusCode::UNAUTHORIZED, "unauthorized"),

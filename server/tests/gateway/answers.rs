@@ -326,6 +326,51 @@ async fn an_answer_that_is_cut_never_looks_whole() {
 }
 
 #[tokio::test]
+async fn an_answer_with_chunks_and_a_length_is_as_long_as_its_chunks() {
+    let peer = Peer::raw(|mut stream| async move {
+        head(&mut stream).await;
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n\
+                      5\r\nhello\r\n0\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
+    let app = TestApp::start(&peer.onenote()).await;
+    let reply = get(&app, Method::GET, FREE).await;
+    assert_eq!(
+        (reply.text().as_str(), reply.header("content-length")),
+        ("hello", "")
+    );
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_told_so_and_not_asked_for_again() {
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-Y: z\r\n".repeat(200));
+    for answer in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd".to_owned(),
+        "HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n".to_owned(),
+        many,
+    ] {
+        let sent = answer.clone();
+        let peer = Peer::raw(move |mut stream| {
+            let sent = sent.clone();
+            async move {
+                head(&mut stream).await;
+                stream.write_all(sent.as_bytes()).await.unwrap();
+            }
+        })
+        .await;
+        let app = TestApp::start(&peer.onenote()).await;
+        let reply = get(&app, Method::GET, FREE).await;
+        assert_eq!(reply.status, StatusCode::BAD_GATEWAY, "{answer:.40}");
+        let detail = reply.json()["detail"].to_string();
+        assert!(detail.contains("cannot be read"), "{detail}");
+        assert_eq!(peer.counts().arrived, 1, "{answer:.40}");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn an_upstream_that_breaks_off_is_502() {
     for answer in [
         "",
