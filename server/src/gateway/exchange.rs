@@ -236,7 +236,10 @@ impl Exchange {
         if failure.is_upstreams() {
             self.slot.report_failure();
         }
-        self.slot.release();
+        match failure {
+            Failure::UploadCut(_) => self.slot.cut(),
+            _ => self.slot.release(),
+        }
     }
 
     fn fail(mut self, failure: Failure) {

@@ -5,8 +5,9 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use http::StatusCode;
 use spillway::Signal;
 use tokio::{
+    runtime::Handle,
     sync::OwnedSemaphorePermit,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep},
 };
 
 use super::bearers::Turn;
@@ -38,6 +39,11 @@ enum Right {
 pub(super) struct Expired;
 
 impl Slot {
+    /// How long an upstream may need to notice that its client's connection was closed: far more
+    /// than a round trip, far less than a permit's length, for which a few broken uploads would
+    /// take all places of an app.
+    const CUT_NOTICED: Duration = Duration::from_secs(5);
+
     /// A place that `permit` pays for.
     pub(super) fn limited(permit: Permit) -> Self {
         let right = Right::Limited(permit);
@@ -143,6 +149,24 @@ impl Slot {
         if let Some(Right::Limited(permit)) = self.right.take() {
             permit.complete();
         }
+    }
+
+    /// The caller's body broke off, and with it the connection: the upstream must not act on half a
+    /// call (RFC 9112, 8), and is given [`Self::CUT_NOTICED`] to see that it has one. The weight
+    /// lands then, as that of a call that ended.
+    pub(super) fn cut(&mut self) {
+        if !self.written {
+            return self.release();
+        }
+        let (right, turn) = (self.right.take(), self.turn.take());
+        let (Some(Right::Limited(permit)), Ok(runtime)) = (right, Handle::try_current()) else {
+            return;
+        };
+        runtime.spawn(async move {
+            sleep(Self::CUT_NOTICED).await;
+            permit.complete();
+            drop(turn);
+        });
     }
 
     /// The call is over as far as this place is concerned, but not ended: what was never

@@ -180,7 +180,7 @@ async fn a_call_that_broke_off_keeps_its_slot_since_it_may_still_run() {
 }
 
 #[tokio::test]
-async fn a_call_whose_body_was_cut_never_looks_whole_and_keeps_its_slot() {
+async fn a_call_whose_body_was_cut_never_looks_whole_and_its_slot_comes_back() {
     let (told, mut tells) = mpsc::channel(8);
     let peer = Peer::start(move |request: Request<Incoming>| {
         let told = told.clone();
@@ -213,9 +213,12 @@ async fn a_call_whose_body_was_cut_never_looks_whole_and_keeps_its_slot() {
         drop(client);
         assert!(!timeout(PATIENCE, tells.recv()).await.unwrap().unwrap());
     }
-    for _ in 0..5 {
-        assert_blocked(&call(app.gateway, "ann", 0).await, "user/concurrency");
-    }
+    // The upstream may not have noticed.
+    assert_blocked(&call(app.gateway, "ann", 0).await, "user/concurrency");
+    assert_eq!(
+        call(app.gateway, "ann", 10_000).await.status,
+        StatusCode::OK
+    );
     app.stop().await;
 }
 
