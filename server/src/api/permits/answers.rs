@@ -127,8 +127,16 @@ fn throttled(busy: &Busy) -> Problem {
     .with("reason", reason)
 }
 
+/// Calls that run end when they do: to ask for them more often than every 100 ms costs more than it
+/// gains.
+const GUESS_MIN: Duration = Duration::from_millis(100);
+
 fn wait(busy: &Busy) -> Duration {
-    busy.wait.max(Duration::from_millis(1))
+    busy.wait.max(if busy.exact {
+        Duration::from_millis(1)
+    } else {
+        GUESS_MIN
+    })
 }
 
 /// No permit for another reason than that there is no room now.
@@ -211,5 +219,22 @@ mod tests {
             ttl_ms: 120_000,
         };
         assert_eq!(taken.text(), serde_json::to_string(&taken).unwrap());
+    }
+
+    #[test]
+    fn a_guess_is_never_short_and_an_exact_wait_is_as_it_is() {
+        for (exact, ms, told_ms) in [
+            (false, 2, 100),
+            (false, 700, 700),
+            (true, 2, 2),
+            (true, 0, 1),
+        ] {
+            let busy = Busy {
+                wait: Duration::from_millis(ms),
+                exact,
+                blocked_by: BlockedBy::Queue,
+            };
+            assert_eq!(wait(&busy), Duration::from_millis(told_ms), "{exact} {ms}");
+        }
     }
 }
