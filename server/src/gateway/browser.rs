@@ -22,12 +22,12 @@ use http::{
         ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
         ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
         ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
-        ORIGIN, VARY,
+        DATE, ORIGIN, VARY,
     },
 };
 
 use super::{request_headers::HeaderError, response_headers::disarm};
-use crate::config::Origins;
+use crate::{config::Origins, http::REQUEST_ID};
 
 /// How long a browser may believe a preflight, in seconds: as long as the longest that any
 /// engine accepts without shortening it (WebKit, 10 minutes).
@@ -107,7 +107,14 @@ pub(super) fn preflight(asked: &HeaderMap, origin: HeaderValue) -> Response {
 
 /// Lets a listed site's script read an answer, all its headers too.
 pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
-    let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+    // Added to the answer on its way out, where they are missing.
+    let later = [REQUEST_ID, DATE];
+    let later = later.iter().filter(|name| !headers.contains_key(*name));
+    let names: Vec<_> = headers
+        .keys()
+        .chain(later)
+        .map(HeaderName::as_str)
+        .collect();
     if let Ok(names) = HeaderValue::try_from(names.join(", ")) {
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, names);
     }

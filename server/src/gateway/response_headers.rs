@@ -6,8 +6,8 @@
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{
-        ALT_SVC, CONTENT_SECURITY_POLICY, SET_COOKIE, STRICT_TRANSPORT_SECURITY,
-        X_CONTENT_TYPE_OPTIONS,
+        ALT_SVC, CONTENT_SECURITY_POLICY, PUBLIC_KEY_PINS, REFRESH, SET_COOKIE,
+        STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
     },
 };
 
@@ -32,8 +32,14 @@ pub(super) fn passes(name: &HeaderName) -> bool {
 }
 
 /// Headers that change what a client does later, or elsewhere on the host.
-fn with_effect() -> [HeaderName; 6] {
+fn with_effect() -> [HeaderName; 12] {
     [
+        HeaderName::from_static("accept-ch"),
+        HeaderName::from_static("nel"),
+        PUBLIC_KEY_PINS,
+        REFRESH,
+        HeaderName::from_static("report-to"),
+        HeaderName::from_static("reporting-endpoints"),
         SET_COOKIE,
         HeaderName::from_static("set-cookie2"),
         HeaderName::from_static("clear-site-data"),
@@ -64,6 +70,12 @@ mod tests {
             ("strict-transport-security", "max-age=1"),
             ("alt-svc", "h3"),
             ("service-worker-allowed", "/"),
+            ("nel", "{}"),
+            ("report-to", "{}"),
+            ("reporting-endpoints", "a=\"https://a.example\""),
+            ("public-key-pins", "max-age=1"),
+            ("accept-ch", "DPR"),
+            ("refresh", "0; url=https://a.example"),
             ("access-control-allow-origin", "*"),
             ("access-control-allow-credentials", "true"),
             ("access-control-expose-headers", "x"),
