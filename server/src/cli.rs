@@ -91,7 +91,7 @@ pub struct Serve {
     /// lost. Without this, every budget counts as spent for one window
     #[arg(long)]
     pub assume_empty: bool,
-    /// Run limits and permits so many times faster than the wall clock, for trials in front of
+    /// Run limits so many times faster than the wall clock, for trials in front of
     /// `spillway simulate --time-scale N`: with --open, and for upstreams on this machine only
     #[arg(long, value_name = "N", default_value_t = 1, requires = "open", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub time_scale: u32,

@@ -58,14 +58,14 @@ pub struct Create {
         value_delimiter = ','
     )]
     pub scopes: Vec<Scope>,
-    /// Binds it to this upstream; may be repeated. Without this, all
-    #[arg(long = "upstream", value_name = "NAME")]
+    /// Binds it to this upstream; may be repeated, or a list with commas. Without this, all
+    #[arg(long = "upstream", value_name = "NAME", value_delimiter = ',')]
     pub upstreams: Vec<String>,
-    /// Binds it to this app's budgets; may be repeated. Without this, all
-    #[arg(long = "app", value_name = "APP", value_parser = key)]
+    /// Binds it to this app's budgets; may be repeated, or a list with commas. Without this, all
+    #[arg(long = "app", value_name = "APP", value_parser = key, value_delimiter = ',')]
     pub apps: Vec<String>,
-    /// Binds it to events of this site; may be repeated. Without this, all
-    #[arg(long = "site", value_name = "SITE", value_parser = key)]
+    /// Binds it to events of this site; may be repeated, or a list with commas. Without this, all
+    #[arg(long = "site", value_name = "SITE", value_parser = key, value_delimiter = ',')]
     pub sites: Vec<String>,
     /// The lane of calls that name none: foreground or background
     #[arg(long, value_name = "LANE", value_parser = lane)]
