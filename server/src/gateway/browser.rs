@@ -128,10 +128,10 @@ pub(super) fn vary(headers: &mut HeaderMap, listed: &Origins) {
     }
 }
 
-/// Removes what an upstream says about who may read its answer: at the gateway's address
-/// that is the gateway's to say.
-pub(super) fn drop_upstreams(headers: &mut HeaderMap) {
-    for name in [
+/// Whether a header says who may read an answer. What an upstream says of it is dropped: at the
+/// gateway's address that is the gateway's to say.
+pub(super) fn is_about_sites(name: &HeaderName) -> bool {
+    [
         ACCESS_CONTROL_ALLOW_CREDENTIALS,
         ACCESS_CONTROL_ALLOW_HEADERS,
         ACCESS_CONTROL_ALLOW_METHODS,
@@ -139,9 +139,8 @@ pub(super) fn drop_upstreams(headers: &mut HeaderMap) {
         ACCESS_CONTROL_EXPOSE_HEADERS,
         ACCESS_CONTROL_MAX_AGE,
         ALLOW_PRIVATE_NETWORK,
-    ] {
-        headers.remove(name);
-    }
+    ]
+    .contains(name)
 }
 
 #[cfg(test)]

@@ -5,48 +5,42 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{
-        ALT_SVC, CONTENT_SECURITY_POLICY, PUBLIC_KEY_PINS, REFRESH, SET_COOKIE,
-        STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
-    },
+    header::{CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS},
 };
 
 use super::{
-    browser::drop_upstreams,
+    browser::is_about_sites,
     request_headers::{drop_hop_by_hop_and_own, is_hop_by_hop_or_own},
 };
 
 /// Leaves of an upstream's headers what is meant for the caller, and disarms the rest.
 pub fn backward(headers: &mut HeaderMap) {
-    drop_hop_by_hop_and_own(headers);
-    for name in with_effect() {
-        headers.remove(name);
-    }
-    drop_upstreams(headers);
+    drop_hop_by_hop_and_own(headers, |name| has_effect(name) || is_about_sites(name));
     disarm(headers);
 }
 
 /// Whether the caller gets a header of one part of a batch's answer.
 pub(super) fn passes(name: &HeaderName) -> bool {
-    !is_hop_by_hop_or_own(name) && !with_effect().contains(name)
+    !is_hop_by_hop_or_own(name) && !has_effect(name)
 }
 
-/// Headers that change what a client does later, or elsewhere on the host.
-fn with_effect() -> [HeaderName; 12] {
-    [
-        HeaderName::from_static("accept-ch"),
-        HeaderName::from_static("nel"),
-        PUBLIC_KEY_PINS,
-        REFRESH,
-        HeaderName::from_static("report-to"),
-        HeaderName::from_static("reporting-endpoints"),
-        SET_COOKIE,
-        HeaderName::from_static("set-cookie2"),
-        HeaderName::from_static("clear-site-data"),
-        STRICT_TRANSPORT_SECURITY,
-        ALT_SVC,
-        HeaderName::from_static("service-worker-allowed"),
-    ]
+/// Whether a header changes what a client does later, or elsewhere on the host.
+fn has_effect(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "accept-ch"
+            | "alt-svc"
+            | "clear-site-data"
+            | "nel"
+            | "public-key-pins"
+            | "refresh"
+            | "report-to"
+            | "reporting-endpoints"
+            | "service-worker-allowed"
+            | "set-cookie"
+            | "set-cookie2"
+            | "strict-transport-security"
+    )
 }
 
 /// No guessing of types, and no scripts, forms or origin for whoever opens it as a page.

@@ -9,10 +9,7 @@ use std::collections::HashSet;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, PROXY_AUTHENTICATE,
-        PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
-    },
+    header::{CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, TRANSFER_ENCODING, VIA},
     uri::Authority,
 };
 
@@ -43,10 +40,8 @@ pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }
-    drop_hop_by_hop(headers);
-    drop_all(headers, |name| is_own(name) || is_of_the_way(name));
-    // The connection's own matter: the body's first read answers `100 Continue`.
-    headers.remove(EXPECT);
+    // `Expect` is the connection's own matter: the body's first read answers `100 Continue`.
+    drop_hop_by_hop_and_own(headers, |name| is_of_the_way(name) || *name == EXPECT);
     drop_session(headers);
     if let Ok(host) = HeaderValue::from_str(upstream.as_str()) {
         headers.insert(HOST, host);
@@ -54,14 +49,17 @@ pub fn forward(headers: &mut HeaderMap, upstream: &Authority) {
 }
 
 /// Removes what is nobody's business behind the gateway, in either direction: what concerns
-/// one connection only, all that `Connection` says does, and Spillway's own headers.
-pub(in super::super) fn drop_hop_by_hop_and_own(headers: &mut HeaderMap) {
-    drop_hop_by_hop(headers);
-    drop_all(headers, is_own);
-}
-
-fn drop_all(headers: &mut HeaderMap, which: impl Fn(&HeaderName) -> bool) {
-    let names: Vec<_> = headers.keys().filter(|name| which(name)).cloned().collect();
+/// one connection only, all that `Connection` says does, Spillway's own headers, and `others`.
+/// One look at each header there is: a removal by name costs as much for one that is not there.
+pub(in super::super) fn drop_hop_by_hop_and_own(
+    headers: &mut HeaderMap,
+    others: impl Fn(&HeaderName) -> bool,
+) {
+    for name in named_in_connection(headers) {
+        headers.remove(name);
+    }
+    let goes = |name: &&HeaderName| is_hop_by_hop_or_own(name) || others(name);
+    let names: Vec<_> = headers.keys().filter(goes).cloned().collect();
     for name in names {
         headers.remove(name);
     }
@@ -73,34 +71,26 @@ fn is_of_the_way(name: &HeaderName) -> bool {
     [FORWARDED, VIA].contains(name) || marks_a_proxy(text) || OF_THE_WAY.contains(&text)
 }
 
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
-    for name in named_in_connection(headers) {
-        headers.remove(name);
-    }
-    for name in hop_by_hop() {
-        headers.remove(name);
-    }
-}
-
-fn hop_by_hop() -> [HeaderName; 11] {
-    [
-        CONNECTION,
-        HeaderName::from_static("keep-alive"),
-        PROXY_AUTHENTICATE,
-        PROXY_AUTHORIZATION,
-        HeaderName::from_static("proxy-authentication-info"),
-        HeaderName::from_static("proxy-connection"),
-        HeaderName::from_static("http2-settings"),
-        TE,
-        TRAILER,
-        TRANSFER_ENCODING,
-        UPGRADE,
-    ]
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "http2-settings"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authentication-info"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+    )
 }
 
 /// Whether a header concerns one connection only, or is Spillway's own.
 pub(in super::super) fn is_hop_by_hop_or_own(name: &HeaderName) -> bool {
-    is_own(name) || hop_by_hop().contains(name)
+    is_own(name) || is_hop_by_hop(name)
 }
 
 /// Whether a header of one part of a batch goes on to the upstream. It has neither a
