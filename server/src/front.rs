@@ -87,7 +87,7 @@ async fn enter(
     let route = matched.as_ref().map(MatchedPath::as_str);
     let visitor = match http::visitor(&request) {
         Ok(visitor) => visitor,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return secured(problem.into_response()),
     };
     let known = visitor.clone();
     let answer = |mut request: Request, caller: Caller| {
@@ -107,7 +107,7 @@ impl Entrance {
         answer: impl FnOnce(Request, Caller) -> F,
     ) -> Response {
         if let Some(problem) = http::cross_site_refusal(&request) {
-            return problem.into_response();
+            return secured(problem.into_response());
         }
         let head = Head {
             method: request.method(),
@@ -116,15 +116,17 @@ impl Entrance {
         };
         let caller = match http::caller(&self.access, route, head, &visitor).await {
             Ok(caller) => caller,
-            Err(mut refused) => {
-                dashboard::secure(refused.headers_mut());
-                return refused;
-            }
+            Err(refused) => return secured(refused),
         };
         let mut span = self.traces.request(route, &request);
-        let mut response = answer(request, caller).await;
+        let response = answer(request, caller).await;
         span.answered(response.status());
-        dashboard::secure(response.headers_mut());
-        response
+        secured(response)
     }
+}
+
+/// With what browsers are told that it may never be used for.
+fn secured(mut response: Response) -> Response {
+    dashboard::secure(response.headers_mut());
+    response
 }

@@ -240,6 +240,9 @@ async fn other_sites_and_other_hosts_sign_nobody_in_or_out() {
             let reply = send(app.dashboard, request.body(body.clone().into()).unwrap()).await;
             assert_eq!(reply.status, expected, "{path} {name}");
             assert!(set_cookies(&reply.headers).is_empty());
+            if expected == StatusCode::FORBIDDEN {
+                assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
+            }
         }
     }
     assert_eq!(app.browse("/", Some(&ada)).await.status, StatusCode::OK);
