@@ -28,6 +28,8 @@ mod overview;
 mod pages;
 mod pauses;
 #[cfg(feature = "ssr")]
+mod plain;
+#[cfg(feature = "ssr")]
 mod settings;
 #[cfg(feature = "ssr")]
 mod shell;

@@ -5,10 +5,10 @@
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 
-use crate::door::{Said, head, notice, password_field};
-use crate::frame::Rail;
+use crate::door::{Said, password_field};
 use crate::overview::name;
 use crate::pages::Page;
+use crate::plain::{Plain, document, instant};
 use crate::visitor::Visitor;
 
 /// What the page shows.
@@ -38,39 +38,23 @@ pub struct OwnSession {
 /// The document as text.
 #[must_use]
 pub fn settings(options: &LeptosOptions, settings: Settings) -> String {
-    let owner = Owner::new_root(None);
-    let page = owner.with(|| document(options, settings).to_html());
-    owner.cleanup();
-    page
-}
-
-fn document(options: &LeptosOptions, settings: Settings) -> impl IntoView + use<> {
     let Settings {
         visitor,
         sessions,
         said,
     } = settings;
     let account = visitor.name.clone();
-    let who = [name::in_words(&visitor.name), visitor.role.clone()].join(", ");
-    view! {
-        <!DOCTYPE html>
-        <html lang="en">
-            {head(options, "Settings")}
-            <body>
-                <a class="skip" href="#content">"Skip to the settings"</a>
-                <Rail page=Page::Nowhere visitor=visitor/>
-                <main id="content" class="settings">
-                    <header>
-                        <h1>"Settings"</h1>
-                        <p class="as-of"><bdi>{who}</bdi></p>
-                    </header>
-                    {said.map(notice)}
-                    {own_sessions(sessions)}
-                    {own_password(account)}
-                </main>
-            </body>
-        </html>
-    }
+    let plain = Plain {
+        page: Page::Nowhere,
+        beside: [name::in_words(&visitor.name), visitor.role.clone()].join(", "),
+        visitor,
+        title: "Settings".to_owned(),
+        class: "settings",
+        said,
+    };
+    document(options, plain, || {
+        (own_sessions(sessions), own_password(account))
+    })
 }
 
 fn own_sessions(sessions: Vec<OwnSession>) -> impl IntoView {
@@ -80,7 +64,7 @@ fn own_sessions(sessions: Vec<OwnSession>) -> impl IntoView {
             <div class="head">
                 <h2 id="sessions">"Where you are signed in"</h2>
             </div>
-            <ul>{rows}</ul>
+            <ul class="rows">{rows}</ul>
             <p class="means">"A session ends an hour after its last use, and after a day in any case."</p>
         </section>
     }
@@ -110,12 +94,6 @@ fn row(session: OwnSession) -> impl IntoView {
             </form>
         </li>
     }
-}
-
-/// `2026-12-01 06:00:00 UTC`, of RFC 3339.
-fn instant(at: String) -> impl IntoView {
-    let words = at.replace('T', " ").replace('Z', " UTC");
-    view! { <time datetime=at>{words}</time> }
 }
 
 fn own_password(name: String) -> impl IntoView {

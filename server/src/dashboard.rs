@@ -152,12 +152,7 @@ impl Pages {
 
     /// A page in front of the dashboard, which knows nothing of what is behind.
     fn door(&self, status: StatusCode, door: Door) -> Response {
-        let headers = [
-            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::CONTENT_SECURITY_POLICY, DOOR_POLICY),
-        ];
-        (status, headers, spillway_app::door(&self.options, door)).into_response()
+        plain(status, spillway_app::door(&self.options, door))
     }
 
     /// The page that says that there is no such page, to those who may know.
@@ -171,6 +166,16 @@ impl Pages {
         *page.status_mut() = StatusCode::NOT_FOUND;
         page
     }
+}
+
+/// A page that the server alone renders: no script may run in it.
+fn plain(status: StatusCode, page: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, DOOR_POLICY),
+    ];
+    (status, headers, page).into_response()
 }
 
 async fn overview(State(pages): State<Pages>, request: Request) -> Response {

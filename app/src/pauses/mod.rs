@@ -41,7 +41,7 @@ pub fn Pauses(
                     <h2>"Background calls paused"</h2>
                     <Pill label=Signal::stored(Label::held("By an operator"))/>
                 </div>
-                <ul>
+                <ul class="rows">
                     <For each=shown key=Paused::clone let(paused)>
                         <Row paused=paused/>
                     </For>

@@ -9,13 +9,14 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
-use http::{StatusCode, header, request::Parts};
+use http::{StatusCode, request::Parts};
 use jiff::Timestamp;
-use spillway_app::{DOOR_POLICY, OwnSession, Said, Settings};
+use spillway_app::{OwnSession, Said, Settings};
 
 use super::{
     Pages,
     door::{Asked, Refused, enter, sentence, unwritten},
+    plain,
 };
 use crate::{
     access::{
@@ -66,13 +67,10 @@ async fn show(State(pages): State<Pages>, request: Request) -> Response {
         sessions,
         said,
     };
-    let headers = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::CONTENT_SECURITY_POLICY, DOOR_POLICY),
-    ];
-    let page = spillway_app::settings(&pages.options, settings);
-    (StatusCode::OK, headers, page).into_response()
+    plain(
+        StatusCode::OK,
+        spillway_app::settings(&pages.options, settings),
+    )
 }
 
 /// What the last form came to; it is said once.
