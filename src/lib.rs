@@ -48,6 +48,7 @@ mod decision;
 mod ends;
 mod engine;
 mod evidence;
+pub mod flood;
 mod headroom;
 mod key;
 mod lease;
