@@ -5,7 +5,8 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::feed::Feed;
-use crate::overview::{Icon, Overview, Sign};
+use crate::nav::Ways;
+use crate::overview::Overview;
 use crate::pages::{OVERVIEW_PATH, Page};
 use crate::user::User;
 use crate::visitor::{Menu, Visitor};
@@ -19,7 +20,7 @@ pub fn App() -> impl IntoView {
     let page = match feed.page {
         Page::Overview => EitherOf3::A(view! { <Overview/> }),
         Page::User => EitherOf3::B(view! { <User/> }),
-        Page::Nowhere => EitherOf3::C(view! { <NoPage/> }),
+        Page::Settings | Page::Nowhere => EitherOf3::C(view! { <NoPage/> }),
     };
     view! {
         <a class="skip" href="#content">"Skip to the values"</a>
@@ -39,12 +40,7 @@ pub(crate) fn Rail(page: Page, visitor: Visitor) -> impl IntoView {
                 </svg>
                 "Spillway"
             </a>
-            <nav aria-label="Pages">
-                <a href=OVERVIEW_PATH aria-current=(page == Page::Overview).then_some("page")>
-                    <Sign icon=Signal::stored(Icon::Home)/>
-                    "Overview"
-                </a>
-            </nav>
+            <Ways page=page visitor=visitor.clone()/>
             <Menu visitor=visitor/>
             <footer>{concat!("Spillway ", env!("CARGO_PKG_VERSION"))}</footer>
         </aside>

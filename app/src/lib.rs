@@ -24,6 +24,7 @@ mod feed;
 mod frame;
 mod instant;
 pub mod live;
+mod nav;
 mod overview;
 mod pages;
 mod pauses;
@@ -43,6 +44,8 @@ pub use backend::{Asked, Backend, SharedBackend};
 #[cfg(feature = "ssr")]
 pub use door::{DOOR_POLICY, Door, Said, door};
 pub use frame::App;
+#[cfg(feature = "ssr")]
+pub use nav::ways;
 #[cfg(feature = "ssr")]
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]

@@ -18,6 +18,8 @@ pub enum Page {
     Overview,
     /// `/users/{upstream}/{workload}?app=&tenant=&user=`
     User,
+    /// `/settings`, and what belongs to it: rendered by the server alone.
+    Settings,
     /// Anywhere else.
     #[default]
     Nowhere,

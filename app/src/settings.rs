@@ -45,7 +45,7 @@ pub fn settings(options: &LeptosOptions, settings: Settings) -> String {
     } = settings;
     let account = visitor.name.clone();
     let plain = Plain {
-        page: Page::Nowhere,
+        page: Page::Settings,
         beside: [name::in_words(&visitor.name), visitor.role.clone()].join(", "),
         visitor,
         title: "Settings".to_owned(),

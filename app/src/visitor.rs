@@ -5,7 +5,6 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::overview::name;
-use crate::pages::SETTINGS_PATH;
 
 /// Who looks at a page; the server says so when it renders it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -57,7 +56,6 @@ pub fn Menu(visitor: Visitor) -> impl IntoView {
                         <small>{role}</small>
                     </summary>
                     <div>
-                        <a href=SETTINGS_PATH>"Settings"</a>
                         <form method="post" action="/sign-out">
                             <button type="submit">"Sign out"</button>
                         </form>

@@ -39,8 +39,9 @@ for (const javaScriptEnabled of [true, false]) {
       const word = javaScriptEnabled ? 'Live' : 'Snapshot';
       await expect(page.locator('.connection')).toContainText(word);
 
-      await menu(page).getByText('ada').click();
-      await menu(page).getByRole('link', { name: 'Settings' }).click();
+      const ways = page.getByRole('navigation', { name: 'Pages' });
+      await ways.getByRole('link', { name: 'Settings' }).click();
+      await expect(ways.locator('[aria-current=page]')).toHaveText('Settings');
       await page.getByLabel('The password until now').fill(PASSWORD);
       await page.getByLabel('A new one').fill('another good secret');
       await page.getByLabel('The same again').fill('another good secret');

@@ -25,6 +25,8 @@ pub enum Icon {
     Held,
     /// The overview: a house.
     Home,
+    /// What is one's own: sliders.
+    Settings,
 }
 
 impl Icon {
@@ -49,6 +51,9 @@ impl Icon {
             Self::Rising => "M12 20V5M6 11l6-6 6 6",
             Self::Report => "M12 4l7 8-7 8-7-8z",
             Self::Held => "M9 6v12M15 6v12",
+            Self::Settings => {
+                "M4 7h9M19 7h1M13 7a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 17h1M11 17h9M5 17a3 3 0 1 0 6 0a3 3 0 1 0-6 0"
+            }
             Self::Home => "M3 11l9-7 9 7v9h-6v-6H9v6H3z",
         }
     }

@@ -295,6 +295,18 @@ mod tests {
         }
     }
 
+    /// Who is shown a way may go it, and who is shown none may not.
+    #[test]
+    fn the_ways_to_the_pages_ask_for_what_their_rules_do() {
+        for (path, asks) in spillway_app::ways() {
+            let role = match of(path) {
+                Some(Rule::Page(role)) => role.to_string(),
+                other => panic!("{path}: {other:?}"),
+            };
+            assert_eq!(role, asks, "{path}");
+        }
+    }
+
     #[test]
     fn every_page_has_a_rule() {
         let printed = format!("{:?}", crate::dashboard::described());
