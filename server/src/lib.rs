@@ -7,6 +7,7 @@
 //! - [`policy`]: limits as they are changed.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
+//! - [`chart`]: values and states over time, as SVG.
 //! - [`metrics`]: what Prometheus reads.
 //! - [`traces`]: spans for OpenTelemetry.
 //! - [`store`]: the only module that knows SQL.
@@ -18,6 +19,7 @@
 pub mod access;
 pub mod api;
 pub mod audit;
+pub mod chart;
 pub mod cli;
 pub mod clock;
 pub mod config;
