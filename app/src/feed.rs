@@ -131,7 +131,7 @@ impl Feed {
             match self.page {
                 Page::Overview => browser::start(self),
                 Page::User => poll::start(self),
-                Page::Settings | Page::Nowhere => {}
+                Page::Limits | Page::Settings | Page::Nowhere => {}
             }
         });
     }

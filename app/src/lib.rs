@@ -23,6 +23,8 @@ mod erase;
 mod feed;
 mod frame;
 mod instant;
+#[cfg(feature = "ssr")]
+mod limits;
 pub mod live;
 mod nav;
 mod overview;
@@ -45,7 +47,14 @@ pub use backend::{Asked, Backend, SharedBackend};
 pub use door::{DOOR_POLICY, Door, Said, door};
 pub use frame::App;
 #[cfg(feature = "ssr")]
+pub use limits::{
+    Change, Conflict, Draft, Editor, History, Lane, LayerDraft, Limited, LimitsList, Made,
+    NumberField, Past, Rollback, Trial, Typed, limits_editor, limits_list,
+};
+#[cfg(feature = "ssr")]
 pub use nav::ways;
+#[cfg(feature = "ssr")]
+pub use pages::limits_path;
 #[cfg(feature = "ssr")]
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]

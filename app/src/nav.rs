@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::overview::{Icon, Sign};
-use crate::pages::{OVERVIEW_PATH, Page, SETTINGS_PATH};
+use crate::pages::{LIMITS_PATH, OVERVIEW_PATH, Page, SETTINGS_PATH};
 use crate::visitor::Visitor;
 
 /// The way to a page.
@@ -27,6 +27,14 @@ const WAYS: &[Way] = &[
         path: OVERVIEW_PATH,
         name: "Overview",
         icon: Icon::Home,
+        asks: "viewer",
+        of_accounts: false,
+    },
+    Way {
+        page: Page::Limits,
+        path: LIMITS_PATH,
+        name: "Limits",
+        icon: Icon::Limits,
         asks: "viewer",
         of_accounts: false,
     },

@@ -18,6 +18,8 @@ pub enum Page {
     Overview,
     /// `/users/{upstream}/{workload}?app=&tenant=&user=`
     User,
+    /// `/limits` and what is below it: rendered by the server alone.
+    Limits,
     /// `/settings`, and what belongs to it: rendered by the server alone.
     Settings,
     /// Anywhere else.
@@ -27,6 +29,9 @@ pub enum Page {
 
 /// Where the overview is.
 pub const OVERVIEW_PATH: &str = "/";
+
+/// Where the limits of all workloads are.
+pub const LIMITS_PATH: &str = "/limits";
 
 /// Where people change what is their own.
 pub const SETTINGS_PATH: &str = "/settings";
@@ -42,6 +47,20 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 #[must_use]
 pub fn workload_path(upstream: &str, workload: &str) -> String {
     ["/users/", &escaped(upstream), "/", &escaped(workload)].concat()
+}
+
+/// Where a workload's limits are changed.
+#[cfg(feature = "ssr")]
+#[must_use]
+pub fn limits_path(upstream: &str, workload: &str) -> String {
+    [
+        LIMITS_PATH,
+        "/",
+        &escaped(upstream),
+        "/",
+        &escaped(workload),
+    ]
+    .concat()
 }
 
 /// Which user it is, in the address of its page.

@@ -2,6 +2,7 @@
 //! them to life in the browser, and the [`door`] in front of them.
 
 mod door;
+mod limits;
 mod settings;
 
 use std::{path::Path, sync::Arc};
@@ -31,6 +32,7 @@ use crate::{
     access::{Access, Role},
     audit::Trail,
     http::{Problem, Visitor, sign_in_first},
+    policy::Policies,
 };
 
 /// The names under which `make site` puts the scripts.
@@ -93,6 +95,7 @@ pub(crate) fn described() -> Router<Pages> {
         .route("/api", any(|| async { Problem::not_found() }))
         .merge(door::routes())
         .merge(settings::routes())
+        .merge(limits::routes())
         .fallback(file_or_no_page)
 }
 
@@ -103,6 +106,8 @@ pub struct Entrance {
     pub access: Access,
     /// Where it is written down who came in, and who did not.
     pub trail: Trail,
+    /// The limits that can be looked at and changed.
+    pub policies: Policies,
 }
 
 /// What pages are rendered with.

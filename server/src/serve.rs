@@ -461,6 +461,7 @@ impl House {
         let entrance = Entrance {
             access: self.access.clone(),
             trail: self.trail(),
+            policies: self.policies.clone(),
         };
         let pages = dashboard::routes(Arc::new(shown), entrance, &self.config.server.site_dir);
         let often = api.often();

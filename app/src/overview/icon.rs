@@ -25,6 +25,8 @@ pub enum Icon {
     Held,
     /// The overview: a house.
     Home,
+    /// What may be used: a gate.
+    Limits,
     /// What is one's own: sliders.
     Settings,
 }
@@ -54,6 +56,7 @@ impl Icon {
             Self::Settings => {
                 "M4 7h9M19 7h1M13 7a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 17h1M11 17h9M5 17a3 3 0 1 0 6 0a3 3 0 1 0-6 0"
             }
+            Self::Limits => "M3 4h18M6 4v16M18 4v16M6 13h12",
             Self::Home => "M3 11l9-7 9 7v9h-6v-6H9v6H3z",
         }
     }

@@ -157,6 +157,7 @@ state_dir = "${this.folder}"
 base_url = "http://127.0.0.1:${this.ports.simulator}/"
 presets = ["onenote"]
 app = "${APP}"
+${this.closed ? '[[upstreams.graph.clients]]\ncidr = "127.0.0.1/32"' : ''}
 `;
   }
 }

@@ -18,6 +18,6 @@ pub use actor::{Actor, ActorKind, By};
 pub use args::{Audit, Command};
 pub use command::{Error, run};
 pub use entry::{Act, Entry, EntryHash, Head, NoHead};
-pub use reason::{NoReason, reason};
+pub use reason::{NoReason, REASON_CHARS_MAX, reason};
 pub use trail::Trail;
 pub use verify::{Broken, Chain};

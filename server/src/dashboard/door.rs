@@ -28,7 +28,7 @@ use crate::{
     http::{Auth, Peer, Problem, see_other},
 };
 use form::local;
-pub(super) use form::{Asked, sentence};
+pub(super) use form::{Asked, form, sentence};
 
 /// When to come back while too many sign in at once, in seconds.
 const BUSY_RETRY_AFTER_S: u64 = 5;

@@ -95,6 +95,16 @@ const RULES: &[(&str, Rule)] = &[
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/", Rule::Page(Role::Viewer)),
     ("/users/{upstream}/{workload}", Rule::Page(Role::Viewer)),
+    ("/limits", Rule::Page(Role::Viewer)),
+    ("/limits/{upstream}/{workload}", Rule::Page(Role::Viewer)),
+    (
+        "/limits/{upstream}/{workload}/edit",
+        Rule::Page(Role::Admin),
+    ),
+    (
+        "/limits/{upstream}/{workload}/rollback",
+        Rule::Page(Role::Admin),
+    ),
     ("/settings", Rule::Page(Role::Member)),
     ("/settings/password", Rule::Page(Role::Member)),
     ("/settings/sessions/end", Rule::Page(Role::Member)),

@@ -13,6 +13,14 @@ impl Limiter {
         self.inner.versions().get(workload).copied()
     }
 
+    /// The limits in force; `None`: there is no such workload.
+    #[must_use]
+    pub fn policy(&self, workload: WorkloadIndex) -> Option<Policy> {
+        let first = self.inner.shards.indices().next()?;
+        self.inner
+            .with(first, |core, _| core.engine.policy(workload).cloned())
+    }
+
     /// Puts `version` of a workload's limits in force, unless it is, or a later one. Permits that
     /// are out stay, what was counted counts; calls that wait and fit now go, and those that
     /// never will are refused.

@@ -6,6 +6,7 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
+    fmt,
 };
 
 use jiff::Timestamp;
@@ -46,6 +47,32 @@ pub struct Tried {
     pub waited: u64,
     /// How long the longest of these waits was, wall time in milliseconds.
     pub wait_ms_max: u64,
+}
+
+/// In a sentence.
+impl fmt::Display for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.from.is_none() {
+            return f.write_str("nothing called in the last quarter of an hour");
+        }
+        let all = |lanes: &PerLane<Tried>, of: fn(&Tried) -> u64| {
+            of(&lanes.foreground) + of(&lanes.background)
+        };
+        let changed = &self.changed;
+        let (refused, asked) = (all(changed, |it| it.refused), all(changed, |it| it.asked));
+        let now = all(&self.current, |it| it.refused);
+        let lane = |name, lane: &Tried| {
+            let (seconds, tenth) = (lane.wait_ms_max / 1_000, lane.wait_ms_max % 1_000 / 100);
+            let (refused, asked) = (lane.refused, lane.asked);
+            format!("{name} {refused} of {asked}, longest wait {seconds}.{tenth} s")
+        };
+        write!(
+            f,
+            "would have refused {refused} of {asked} calls (now {now}): {}; {}",
+            lane("foreground", &changed.foreground),
+            lane("background", &changed.background),
+        )
+    }
 }
 
 impl Limiter {

@@ -1,29 +1,67 @@
 //! How two policies differ, in words for people.
 
-use std::fmt::Display;
+use std::fmt;
 
 use spillway::{Dimension, Layer, Policy, Scope};
 
-/// One line for each difference; none: they are the same.
-pub(super) fn differences(from: &Policy, to: &Policy) -> Vec<String> {
+use super::words;
+
+/// Something in which two policies differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is of, as files and programs name it.
+    pub name: String,
+    /// The same in words.
+    pub words: String,
+    /// What it was; `None`: it was not there.
+    pub from: Option<String>,
+    /// What it is; `None`: it is gone.
+    pub to: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |it: &Option<String>| it.clone().unwrap_or_else(|| "none".to_owned());
+        write!(f, "{}: {} -> {}", self.name, of(&self.from), of(&self.to))
+    }
+}
+
+/// All of them; none: they are the same.
+#[must_use]
+pub fn differences(from: &Policy, to: &Policy) -> Vec<Difference> {
+    let mut all = Vec::new();
     let share = |policy: &Policy| policy.background_share().permille();
-    let mut lines = Vec::new();
     if share(from) != share(to) {
-        lines.push(line("background_share_permille", share(from), share(to)));
+        all.push(Difference {
+            name: "background_share_permille".to_owned(),
+            words: "background's share, per mille".to_owned(),
+            from: Some(share(from).to_string()),
+            to: Some(share(to).to_string()),
+        });
     }
-    for layer in from.layers() {
-        match limit(to, what(layer)) {
-            None => lines.push(line(name(layer), layer.limit(), "none")),
-            Some(limit) if limit != layer.limit() => {
-                lines.push(line(name(layer), layer.limit(), limit));
-            }
-            Some(_) => {}
-        }
-    }
+    all.extend(layers(from, to));
+    all
+}
+
+/// Those that were, in their order, then those that are new.
+fn layers(from: &Policy, to: &Policy) -> Vec<Difference> {
+    let changed = from.layers().iter().filter_map(|layer| {
+        let now = limit(to, what(layer));
+        (now != Some(layer.limit())).then(|| difference(what(layer), Some(layer.limit()), now))
+    });
     let added = to.layers().iter();
     let added = added.filter(|layer| limit(from, what(layer)).is_none());
-    lines.extend(added.map(|layer| line(name(layer), "none", layer.limit())));
-    lines
+    let added = added.map(|layer| difference(what(layer), None, Some(layer.limit())));
+    changed.chain(added).collect()
+}
+
+fn difference(what: (Scope, Dimension), from: Option<u32>, to: Option<u32>) -> Difference {
+    Difference {
+        name: name(what),
+        words: words::limited(what.0, what.1),
+        from: from.map(|limit| limit.to_string()),
+        to: to.map(|limit| limit.to_string()),
+    }
 }
 
 fn what(layer: &Layer) -> (Scope, Dimension) {
@@ -38,15 +76,11 @@ fn limit(policy: &Policy, what: (Scope, Dimension)) -> Option<u32> {
 }
 
 /// `user rate 60000 ms`: a window in its own unit, so that none looks like another.
-fn name(layer: &Layer) -> String {
-    match layer.dimension() {
-        Dimension::Rate { window_ms } => format!("{} rate {window_ms} ms", layer.scope()),
-        Dimension::Concurrency => format!("{} concurrency", layer.scope()),
+fn name((scope, dimension): (Scope, Dimension)) -> String {
+    match dimension {
+        Dimension::Rate { window_ms } => format!("{scope} rate {window_ms} ms"),
+        Dimension::Concurrency => format!("{scope} concurrency"),
     }
-}
-
-fn line(what: impl Display, from: impl Display, to: impl Display) -> String {
-    format!("{what}: {from} -> {to}")
 }
 
 #[cfg(test)]
@@ -61,6 +95,11 @@ mod tests {
         Policy::new(layers.collect(), Share::new(share).unwrap()).unwrap()
     }
 
+    fn lines(from: &Policy, to: &Policy) -> Vec<String> {
+        let all = differences(from, to);
+        all.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn each_difference_is_a_line() {
         let rate = |window_ms| Dimension::Rate { window_ms };
@@ -72,7 +111,7 @@ mod tests {
                 (Scope::App, Dimension::Concurrency, 5),
             ],
         );
-        assert_eq!(differences(&from, &from), [""; 0]);
+        assert_eq!(lines(&from, &from), [""; 0]);
         let to = policy(
             1_000,
             &[
@@ -87,6 +126,6 @@ mod tests {
             "user rate 100 ms: 9 -> none",
             "tenant concurrency: none -> 3",
         ];
-        assert_eq!(differences(&from, &to), expected);
+        assert_eq!(lines(&from, &to), expected);
     }
 }

@@ -11,6 +11,7 @@ mod document;
 mod export;
 mod import;
 mod reload;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use tokio::sync::Semaphore;
 
 pub use args::PolicyArgs;
 pub use command::{Error, run};
-pub use document::{Document, Mistake, Scopes, WrittenLayer};
+pub use compare::{Difference, differences};
+pub use document::{Document, Mistake, Scopes, WrittenDimension, WrittenLayer, WrittenScope};
 pub use reload::RELOAD_EVERY;
 
 use crate::{
@@ -122,6 +124,31 @@ impl Policies {
             file_rules,
             previews: Arc::new(Semaphore::new(1)),
         }
+    }
+
+    /// All workloads that have limits, in the configuration's order.
+    pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        self.limiters.all().iter().flat_map(|limiter| {
+            let limited = limiter.limited().enumerate();
+            limited.map(move |(workload, name)| Place {
+                limiter,
+                workload,
+                name,
+            })
+        })
+    }
+
+    /// The workload of this name, if there is one.
+    #[must_use]
+    pub fn place(&self, upstream: &str, workload: &str) -> Option<Place<'_>> {
+        let mut places = self.places();
+        places.find(|place| place.limiter.name() == upstream && place.name == workload)
+    }
+
+    /// The wall clock's time, Unix milliseconds.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        self.limiters.clock().wall_now().as_millisecond()
     }
 
     /// Whether they can be changed here.

@@ -11,6 +11,7 @@ mod api;
 mod audit;
 mod bearers;
 mod entry;
+mod limits;
 mod matrix;
 mod networks;
 mod onward;

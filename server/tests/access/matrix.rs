@@ -115,6 +115,27 @@ const PAGES: &[(&str, &str, Takes)] = &[
         "/users/{upstream}/{workload}",
         Takes::Page(Role::Viewer),
     ),
+    ("GET", "/limits", Takes::Page(Role::Viewer)),
+    (
+        "GET",
+        "/limits/{upstream}/{workload}",
+        Takes::Page(Role::Viewer),
+    ),
+    (
+        "GET",
+        "/limits/{upstream}/{workload}/edit",
+        Takes::Page(Role::Admin),
+    ),
+    (
+        "POST",
+        "/limits/{upstream}/{workload}/edit",
+        Takes::Page(Role::Admin),
+    ),
+    (
+        "POST",
+        "/limits/{upstream}/{workload}/rollback",
+        Takes::Page(Role::Admin),
+    ),
     ("GET", "/settings", Takes::Page(Role::Member)),
     ("POST", "/settings/password", Takes::Page(Role::Member)),
     ("POST", "/settings/sessions/end", Takes::Page(Role::Member)),

@@ -74,41 +74,13 @@ impl From<&Preview> for Shown {
             really: (&preview.really).into(),
             current: (&preview.current).into(),
             changed: (&preview.changed).into(),
-            says: says(preview),
+            says: preview.to_string(),
         }
     }
 }
 
 fn instant(at: Timestamp) -> String {
     format!("{at:.3}")
-}
-
-fn says(preview: &Preview) -> String {
-    if preview.from.is_none() {
-        return "nothing called in the last quarter of an hour".to_owned();
-    }
-    let all = |lanes: &PerLane<Tried>, of: fn(&Tried) -> u64| {
-        of(&lanes.foreground) + of(&lanes.background)
-    };
-    let changed = &preview.changed;
-    let (refused, asked) = (all(changed, |it| it.refused), all(changed, |it| it.asked));
-    let now = all(&preview.current, |it| it.refused);
-    let lane = |name, lane: &Tried| {
-        let wait = format!(
-            "{}.{} s",
-            lane.wait_ms_max / 1_000,
-            lane.wait_ms_max % 1_000 / 100
-        );
-        format!(
-            "{name} {} of {}, longest wait {wait}",
-            lane.refused, lane.asked
-        )
-    };
-    format!(
-        "would have refused {refused} of {asked} calls (now {now}): {}; {}",
-        lane("foreground", &changed.foreground),
-        lane("background", &changed.background),
-    )
 }
 
 impl From<&PerLane<Tried>> for Lanes {
@@ -128,36 +100,5 @@ impl From<&Tried> for Lane {
             waited: outcome.waited,
             wait_ms_max: outcome.wait_ms_max,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_said_in_a_sentence() {
-        let outcome = |asked, refused, wait_ms_max| Tried {
-            asked,
-            refused,
-            waited: 1,
-            wait_ms_max,
-        };
-        let lanes = |refused| PerLane {
-            foreground: outcome(200, refused, 1_250),
-            background: outcome(140, 5 * refused, 19_849),
-        };
-        let mut preview = Preview {
-            from: Some(Timestamp::UNIX_EPOCH),
-            until: Some(Timestamp::UNIX_EPOCH),
-            really: lanes(0),
-            current: lanes(0),
-            changed: lanes(2),
-        };
-        let expected = "would have refused 12 of 340 calls (now 0): foreground 2 of 200, longest \
-            wait 1.2 s; background 10 of 140, longest wait 19.8 s";
-        assert_eq!(says(&preview), expected);
-        preview.from = None;
-        assert!(says(&preview).starts_with("nothing called"));
     }
 }

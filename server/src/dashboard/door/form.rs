@@ -2,7 +2,7 @@
 
 use axum::{body::to_bytes, extract::Request};
 use http::{StatusCode, header, request::Parts};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::http::Problem;
 
@@ -34,28 +34,39 @@ impl Asked {
 
     /// What a form holds, and the head of its request.
     pub(in crate::dashboard) async fn in_form(request: Request) -> Result<(Parts, Self), Problem> {
-        let (parts, body) = request.into_parts();
-        let kind = parts.headers.get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-            let title = "This takes a form";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Problem::new(status, "unsupported_media_type", title));
-        }
-        let body = to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| {
-            let title = "The form is too long, or did not come whole";
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", title)
-        })?;
-        let asked = read(&body).ok_or_else(|| {
-            let title = "The form cannot be read";
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_form", title)
-        })?;
-        Ok((parts, asked))
+        form(request, FORM_BYTES_MAX).await
     }
 }
 
-fn read(text: &[u8]) -> Option<Asked> {
+/// What a form of at most so many bytes holds, and the head of its request.
+///
+/// # Errors
+/// It is no form, too long, or cannot be read.
+pub(in crate::dashboard) async fn form<T: DeserializeOwned>(
+    request: Request,
+    bytes_max: usize,
+) -> Result<(Parts, T), Problem> {
+    let (parts, body) = request.into_parts();
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        let title = "This takes a form";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Problem::new(status, "unsupported_media_type", title));
+    }
+    let body = to_bytes(body, bytes_max).await.map_err(|_| {
+        let title = "The form is too long, or did not come whole";
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", title)
+    })?;
+    let asked = read(&body).ok_or_else(|| {
+        let title = "The form cannot be read";
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_form", title)
+    })?;
+    Ok((parts, asked))
+}
+
+fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     serde_urlencoded::from_bytes(text).ok()
 }
 

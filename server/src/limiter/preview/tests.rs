@@ -164,3 +164,29 @@ async fn without_calls_a_preview_says_so() {
     let nowhere = limiters.all()[0].preview(99, &Preset::OneNote.policy().unwrap());
     assert_eq!(nowhere.from, None);
 }
+
+#[test]
+fn it_is_said_in_a_sentence() {
+    let outcome = |asked, refused, wait_ms_max| Tried {
+        asked,
+        refused,
+        waited: 1,
+        wait_ms_max,
+    };
+    let lanes = |refused| PerLane {
+        foreground: outcome(200, refused, 1_250),
+        background: outcome(140, 5 * refused, 19_849),
+    };
+    let mut preview = Preview {
+        from: Some(Timestamp::UNIX_EPOCH),
+        until: Some(Timestamp::UNIX_EPOCH),
+        really: lanes(0),
+        current: lanes(0),
+        changed: lanes(2),
+    };
+    let expected = "would have refused 12 of 340 calls (now 0): foreground 2 of 200, longest \
+        wait 1.2 s; background 10 of 140, longest wait 19.8 s";
+    assert_eq!(preview.to_string(), expected);
+    preview.from = None;
+    assert!(preview.to_string().starts_with("nothing called"));
+}
