@@ -194,6 +194,12 @@ impl Tree {
         }
     }
 
+    /// The place of the key at a position, and its names, if there is one.
+    pub(crate) fn key_at(&self, position: usize) -> Option<(Place, KeyRef<'_>)> {
+        let place = Place::at(position);
+        Some((place, self.key(place)?))
+    }
+
     /// The names of a key.
     pub(crate) fn key(&self, place: Place) -> Option<KeyRef<'_>> {
         let node = self.get(place)?;

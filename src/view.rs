@@ -224,7 +224,7 @@ impl Engine {
             .collect()
     }
 
-    fn look<'a>(&'a self, node: &'a Node) -> Look<'a> {
+    pub(crate) fn look<'a>(&'a self, node: &'a Node) -> Look<'a> {
         let workload = &self.workloads[usize::from(node.workload)];
         Look {
             node: Some(node),
@@ -283,7 +283,7 @@ impl Engine {
 }
 
 /// One budget, seen or not.
-struct Look<'a> {
+pub(crate) struct Look<'a> {
     node: Option<&'a Node>,
     shape: &'a ScopeShape,
     share_permille: u16,
@@ -293,7 +293,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn closeness_permille(&self) -> u64 {
+    pub(crate) fn closeness_permille(&self) -> u64 {
         let layers = self.shape.limits.iter().map(|limit| self.layer(limit));
         layers
             .map(|layer| layer.used.total() * 1000 / u64::from(layer.limit))
@@ -301,7 +301,7 @@ impl Look<'_> {
             .unwrap_or(0)
     }
 
-    fn at(&self, key: KeyRef<'_>) -> BudgetView {
+    pub(crate) fn at(&self, key: KeyRef<'_>) -> BudgetView {
         let breaker = self.node.and_then(Node::breaker);
         BudgetView {
             key: key.to_key(),
