@@ -8,6 +8,7 @@
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`chart`]: values and states over time, as SVG.
+//! - [`history`]: how full limits were and what became of calls, for 30 days.
 //! - [`metrics`]: what Prometheus reads.
 //! - [`traces`]: spans for OpenTelemetry.
 //! - [`store`]: the only module that knows SQL.
@@ -28,6 +29,7 @@ pub mod demo;
 pub mod failure;
 pub mod front;
 pub mod gateway;
+pub mod history;
 pub mod http;
 pub mod limiter;
 pub mod live;

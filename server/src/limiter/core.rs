@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use spillway::{
     Answer, Call, Ended, Engine, Grant, Instant, Lease, NotRenewed, Permit, Refusal, Settled,
-    Signal, Ticket, Trip,
+    Signal, Ticket, Trip, Verdict,
 };
 use tokio::sync::oneshot;
 
@@ -199,6 +199,7 @@ impl Core {
         let Some(signal) = signal else {
             return self.engine.report_failure(now, permit);
         };
+        self.hear(permit, signal);
         let trips = self.engine.report(now, permit, signal);
         if (signal.charged_units.is_some() || signal.unauthorized)
             && let Some(lease) = self.engine.lease(permit)
@@ -207,6 +208,16 @@ impl Core {
             let _ = self.journal.weighed(&lease, now);
         }
         trips
+    }
+
+    /// Counts what is to be shown later; most answers say nothing.
+    fn hear(&mut self, permit: Permit, signal: &Signal) {
+        let speaks = signal.verdict == Verdict::Throttled
+            || signal.percentage_permille.is_some()
+            || signal.remaining.is_some();
+        if speaks && let Some(lease) = self.engine.lease(permit) {
+            self.tallies[lease.call.workload].heard(signal);
+        }
     }
 
     pub(super) fn renew(&mut self, now: Instant, permit: Permit) -> Result<Instant, NotRenewed> {

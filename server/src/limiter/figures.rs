@@ -83,6 +83,20 @@ impl Limiter {
     }
 }
 
+impl Limiter {
+    /// The most that the upstream reported of a limit since this was last asked, per mille, of each
+    /// workload. For one asker alone.
+    pub(crate) fn take_reported(&self) -> Vec<Option<u32>> {
+        let mut reported = vec![None; self.inner.workloads.len()];
+        for mut core in self.inner.shards.each() {
+            for (most, tally) in reported.iter_mut().zip(&mut core.tallies) {
+                *most = tally.take_reported().max(*most);
+            }
+        }
+        reported
+    }
+}
+
 impl Inner {
     fn survey(&self, shard: ShardIndex, workloads: &mut [WorkloadFigures]) {
         let mut surveys = {

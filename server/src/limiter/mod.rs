@@ -9,6 +9,7 @@
 mod core;
 mod figures;
 mod files;
+mod find;
 mod hand_out;
 mod journal;
 mod keeper;
@@ -43,6 +44,7 @@ use spillway::{Call, Lane, Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
 pub use figures::{Figures, WorkloadFigures};
+pub use find::{UserPage, UserSearch};
 pub use hand_out::{
     Begun, HandedOut, HeldCall, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten,
 };

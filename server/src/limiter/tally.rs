@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use spillway::{BlockedBy, Dimension, Lane, PerLane, Refusal, Scope};
+use spillway::{BlockedBy, Dimension, Lane, PerLane, Refusal, Scope, Signal, Verdict};
 use spillway_app::live::{self, RECENT_SECONDS, Second};
 
 /// The calls of one workload since the server started.
@@ -16,6 +16,10 @@ pub struct Tally {
     /// By lane and cause: as few as a policy has layers, and a few more.
     causes: Vec<(Lane, Cause, u64)>,
     recent: VecDeque<Second>,
+    /// How many answers said that the upstream throttled.
+    throttled: u64,
+    /// The most that the upstream reported since it was last asked for, per mille.
+    reported_permille: Option<u32>,
 }
 
 /// Upper bounds of how long calls are held, in seconds, up to the longest hold that clients bear.
@@ -134,6 +138,23 @@ impl Tally {
         self.second(unix_s).refused += 1;
     }
 
+    /// The upstream's answer says something of its limits.
+    pub(super) fn heard(&mut self, signal: &Signal) {
+        self.throttled += u64::from(signal.verdict == Verdict::Throttled);
+        self.reported_permille = self.reported_permille.max(reported_permille(signal));
+    }
+
+    /// How many answers said that the upstream throttled: 429 and the like.
+    #[must_use]
+    pub const fn throttled(&self) -> u64 {
+        self.throttled
+    }
+
+    /// The most that the upstream reported of a limit since this was last asked, per mille.
+    pub(super) const fn take_reported(&mut self) -> Option<u32> {
+        self.reported_permille.take()
+    }
+
     /// Counts what another shard's has counted as well.
     pub(super) fn add(&mut self, other: &Self) {
         for lane in Lane::ALL {
@@ -143,6 +164,7 @@ impl Tally {
         for (lane, cause, count) in &other.causes {
             self.add_cause(*lane, *cause, *count);
         }
+        self.throttled += other.throttled;
         let mut seconds: BTreeMap<_, Second> = BTreeMap::new();
         for second in self.recent.iter().chain(&other.recent) {
             let sum = seconds.entry(second.at).or_default();
@@ -230,9 +252,45 @@ impl Tally {
     }
 }
 
+/// What a signal says of how full a limit is, per mille.
+fn reported_permille(signal: &Signal) -> Option<u32> {
+    let of_limit = || {
+        let left = signal.remaining?;
+        let limit = left.limit.filter(|limit| *limit > 0)?;
+        let used = limit.saturating_sub(left.remaining);
+        u32::try_from(used.saturating_mul(1_000) / limit).ok()
+    };
+    signal.percentage_permille.or_else(of_limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_upstream_says_is_counted_and_its_worst_report_is_told_once() {
+        let signal = |status, headers: &[(&str, &[u8])]| {
+            spillway::signal::read(&spillway::signal::Answer {
+                status,
+                headers,
+                body: b"",
+                unix_ms: 0,
+            })
+        };
+        let mut tally = Tally::default();
+        tally.heard(&signal(200, &[]));
+        assert_eq!((tally.throttled(), tally.take_reported()), (0, None));
+        tally.heard(&signal(429, &[]));
+        tally.heard(&signal(200, &[("x-ms-throttle-limit-percentage", b"0.9")]));
+        tally.heard(&signal(200, &[("x-ms-throttle-limit-percentage", b"0.8")]));
+        let mut all = Tally::default();
+        all.add(&tally);
+        assert_eq!(all.throttled(), 1);
+        assert_eq!(
+            (tally.take_reported(), tally.take_reported()),
+            (Some(900), None)
+        );
+    }
 
     #[test]
     fn a_minute_is_kept_and_gaps_are_filled() {

@@ -220,11 +220,15 @@ fn next_cursor(view: &WorkloadView, users_max: usize) -> Option<String> {
         .users
         .last()
         .filter(|_| view.users.len() == users_max)?;
-    let json = serde_json::to_vec(&(last.closeness_permille, &last.key)).ok()?;
+    written_cursor(&(last.closeness_permille, last.key.clone()))
+}
+
+pub(super) fn written_cursor(cursor: &Cursor) -> Option<String> {
+    let json = serde_json::to_vec(cursor).ok()?;
     Some(URL_SAFE_NO_PAD.encode(json))
 }
 
-fn parse_cursor(cursor: &str) -> Result<Cursor, BadCursor> {
+pub(super) fn parse_cursor(cursor: &str) -> Result<Cursor, BadCursor> {
     let json = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| BadCursor)?;
     serde_json::from_slice::<(u64, Key)>(&json).map_err(|_| BadCursor)
 }

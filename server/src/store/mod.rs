@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod error;
+mod history;
 mod instance;
 mod policies;
 mod sessions;
@@ -29,6 +30,7 @@ use sqlx::{
 pub use accounts::{AccountChange, PeopleVersion, StoredAccount};
 pub use audit::{AuditQuery, NotAudited};
 pub use error::{Error, OpenError, Reason};
+pub use history::{HistoryKept, HistoryPlace, HistoryRow, StoredPoint};
 pub use instance::Instance;
 pub use policies::{NewPolicy, PolicyPlace, StoredPolicy};
 pub use sessions::StoredSession;
