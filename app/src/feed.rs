@@ -79,7 +79,21 @@ impl From<UserState> for Shown {
 impl Feed {
     /// Puts the feed into the context, filled with what the server served.
     pub fn provide() -> Self {
-        let served = served();
+        Self::filled(served())
+    }
+
+    /// The same for a page that the server alone renders, and that shows this.
+    #[cfg(feature = "ssr")]
+    pub fn of_snapshot(shown: Shown, visitor: Visitor) -> Self {
+        Self::filled(served::Served {
+            page: Page::Workload,
+            shown,
+            visitor,
+            ..served::Served::default()
+        })
+    }
+
+    fn filled(served: served::Served) -> Self {
         let connection = RwSignal::new(Connection::SERVED);
         let now_ms = RwSignal::new(0);
         let age = move || {
@@ -131,7 +145,7 @@ impl Feed {
             match self.page {
                 Page::Overview => browser::start(self),
                 Page::User => poll::start(self),
-                Page::Limits | Page::Settings | Page::Nowhere => {}
+                Page::Limits | Page::Workload | Page::Settings | Page::Nowhere => {}
             }
         });
     }

@@ -20,7 +20,9 @@ pub fn App() -> impl IntoView {
     let page = match feed.page {
         Page::Overview => EitherOf3::A(view! { <Overview/> }),
         Page::User => EitherOf3::B(view! { <User/> }),
-        Page::Limits | Page::Settings | Page::Nowhere => EitherOf3::C(view! { <NoPage/> }),
+        Page::Limits | Page::Workload | Page::Settings | Page::Nowhere => {
+            EitherOf3::C(view! { <NoPage/> })
+        }
     };
     view! {
         <a class="skip" href="#content">"Skip to the values"</a>

@@ -40,6 +40,8 @@ mod status;
 mod time;
 mod user;
 mod visitor;
+#[cfg(feature = "ssr")]
+mod workload;
 
 #[cfg(feature = "ssr")]
 pub use backend::{Asked, Backend, SharedBackend};
@@ -61,6 +63,8 @@ pub use settings::{OwnSession, Settings, settings};
 pub use shell::{content_security_policy, shell};
 #[cfg(feature = "ssr")]
 pub use visitor::Visitor;
+#[cfg(feature = "ssr")]
+pub use workload::{Figure, Legend, Show, UserList, WorkloadPage, workload_page};
 
 /// Where the browser begins: takes over the page that the server rendered.
 #[cfg(feature = "hydrate")]

@@ -20,6 +20,12 @@ pub enum Page {
     User,
     /// `/limits` and what is below it: rendered by the server alone.
     Limits,
+    /// `/workloads/{upstream}/{workload}`: rendered by the server alone.
+    #[cfg_attr(
+        not(feature = "ssr"),
+        allow(dead_code, reason = "no browser makes one")
+    )]
+    Workload,
     /// `/settings`, and what belongs to it: rendered by the server alone.
     Settings,
     /// Anywhere else.
@@ -61,6 +67,23 @@ pub fn limits_path(upstream: &str, workload: &str) -> String {
         &escaped(workload),
     ]
     .concat()
+}
+
+/// Where the page of a workload is, asked for so.
+#[must_use]
+pub fn workload_page_path<'a>(
+    upstream: &str,
+    workload: &str,
+    asked: impl IntoIterator<Item = (&'a str, String)>,
+) -> String {
+    let mut path = ["/workloads/", &escaped(upstream), "/", &escaped(workload)].concat();
+    for (name, value) in asked {
+        path += if path.contains('?') { "&" } else { "?" };
+        path += name;
+        path += "=";
+        path += &escaped(&value);
+    }
+    path
 }
 
 /// Which user it is, in the address of its page.

@@ -4,6 +4,7 @@
 mod door;
 mod limits;
 mod settings;
+mod workload;
 
 use std::{path::Path, sync::Arc};
 
@@ -34,6 +35,8 @@ use crate::{
     http::{Problem, Visitor, sign_in_first},
     policy::Policies,
 };
+
+pub use workload::Workloads;
 
 /// The names under which `make site` puts the scripts.
 const OUTPUT_NAME: &str = "spillway";
@@ -66,7 +69,12 @@ const SECURING: [(HeaderName, HeaderValue); 5] = [
 /// The pages, the files of `site_dir`, and problems for whatever else is under `/api`.
 ///
 /// Without a built site the pages still show their values; they just do not move.
-pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) -> Router {
+pub fn routes(
+    backend: Arc<dyn Backend>,
+    entrance: Entrance,
+    workloads: Workloads,
+    site_dir: &Path,
+) -> Router {
     if !site_dir.join(PKG_DIR).is_dir() {
         tracing::warn!(
             site_dir = %site_dir.display(),
@@ -84,6 +92,7 @@ pub fn routes(backend: Arc<dyn Backend>, entrance: Entrance, site_dir: &Path) ->
         options,
         backend,
         entrance,
+        workloads,
     })
 }
 
@@ -92,6 +101,7 @@ pub(crate) fn described() -> Router<Pages> {
     Router::new()
         .route("/", get(overview))
         .route("/users/{upstream}/{workload}", get(user))
+        .route("/workloads/{upstream}/{workload}", get(workload::show))
         .route("/api", any(|| async { Problem::not_found() }))
         .merge(door::routes())
         .merge(settings::routes())
@@ -116,6 +126,7 @@ pub(crate) struct Pages {
     options: LeptosOptions,
     backend: Arc<dyn Backend>,
     entrance: Entrance,
+    workloads: Workloads,
 }
 
 impl Pages {

@@ -29,10 +29,11 @@ use crate::{
     api::{self, Api},
     audit::{Act, By, Trail, action},
     config::{self, Config, PolicySource, WebAddress},
-    dashboard::{self, Entrance},
+    dashboard::{self, Entrance, Workloads},
     front::Front,
     gateway,
     gateway::GatewayState,
+    history::History,
     http::{
         self, AllowedHosts, BindError, Guard, Health, Listener, RELOAD_EVERY, Shutdown, Tls,
         TlsError,
@@ -414,6 +415,7 @@ impl House {
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
         let policies = tokio::spawn(self.policies.clone().keep());
+        let history = tokio::spawn(self.history().run(self.shutdown.clone()));
         let keeping = self.keep_access();
         let (stopped_at, (), ()) = tokio::join!(
             self.stop(),
@@ -422,6 +424,10 @@ impl House {
         );
         publishing.abort();
         policies.abort();
+        // It ends by itself when it has written what was seen.
+        if tokio::time::timeout(GRACE, history).await.is_err() {
+            tracing::warn!("the last of the history is not written");
+        }
         keeping.iter().for_each(JoinHandle::abort);
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
     }
@@ -455,6 +461,7 @@ impl House {
             Arc::clone(publisher),
             Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
             self.policies.clone(),
+            self.history(),
             self.trail(),
             self.shutdown.clone(),
         );
@@ -463,7 +470,9 @@ impl House {
             trail: self.trail(),
             policies: self.policies.clone(),
         };
-        let pages = dashboard::routes(Arc::new(shown), entrance, &self.config.server.site_dir);
+        let workloads = Workloads::new(Arc::clone(&self.limiters), self.history());
+        let site_dir = &self.config.server.site_dir;
+        let pages = dashboard::routes(Arc::new(shown), entrance, workloads, site_dir);
         let often = api.often();
         let router = api.routes(self.health()).merge(pages);
         let secure = ready.dashboard.is_secure();
@@ -474,6 +483,10 @@ impl House {
             router,
             secure,
         )
+    }
+
+    fn history(&self) -> History {
+        History::new(self.store.clone(), Arc::clone(&self.limiters))
     }
 
     fn trail(&self) -> Trail {

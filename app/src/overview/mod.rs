@@ -26,6 +26,10 @@ use leptos::prelude::*;
 use crate::erase::Erase;
 
 pub use icon::{Icon, Sign};
+#[cfg(feature = "ssr")]
+pub use users::Rows;
+#[cfg(feature = "ssr")]
+pub use workload::WorkloadValues;
 
 use crate::announcer::Announcer;
 use crate::feed::Feed;

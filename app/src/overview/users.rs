@@ -83,15 +83,7 @@ pub fn UserTable(
                 on:focusin=move |_| focus.set(true)
                 on:focusout=move |_| focus.set(false)
             >
-                <thead role="rowgroup">
-                    <tr role="row">
-                        <th role="columnheader" scope="col">"User"</th>
-                        <th role="columnheader" scope="col">"Used"</th>
-                        <th role="columnheader" scope="col">"Tightest limit"</th>
-                        <th role="columnheader" scope="col">"State"</th>
-                        <th role="columnheader" scope="col">"Room again"</th>
-                    </tr>
-                </thead>
+                <UserHead/>
                 <tbody role="rowgroup">
                     <For each=move || order.get() key=BudgetKey::clone let(key)>
                         <UserRow href=path.clone() + &user_query(&key) key=key workload=workload apps_differ=apps_differ/>
@@ -160,6 +152,53 @@ fn UserRow(
         </tr>
     }
     .erase()
+}
+
+/// The rows of `users` alone, as they stand on a page that does not move; `shared` are the
+/// budgets of their apps and tenants, which may stop them.
+#[cfg(feature = "ssr")]
+#[component]
+pub fn Rows(
+    /// Where the pages of the workload's users are.
+    path: String,
+    /// Whose rows, the first on top.
+    users: Vec<Budget>,
+    /// What may stop them.
+    shared: Vec<Budget>,
+) -> impl IntoView {
+    let keys: Vec<_> = users.iter().map(Budget::key).collect();
+    let budgets = [shared, users].concat();
+    let workload = Memo::new(move |_| Workload {
+        budgets: budgets.clone(),
+        ..Workload::default()
+    });
+    let apps_differ = Memo::new(move |_| workload.with(|it| apps_differ(&it.budgets)));
+    let row = |key: BudgetKey| {
+        let href = path.clone() + &user_query(&key);
+        view! { <UserRow href=href key=key workload=workload apps_differ=apps_differ/> }
+    };
+    view! {
+        <table class="users" role="table">
+            <UserHead/>
+            <tbody role="rowgroup">{keys.into_iter().map(row).collect_view()}</tbody>
+        </table>
+    }
+}
+
+/// What the columns are.
+#[component]
+fn UserHead() -> impl IntoView {
+    view! {
+        <thead role="rowgroup">
+            <tr role="row">
+                <th role="columnheader" scope="col">"User"</th>
+                <th role="columnheader" scope="col">"Used"</th>
+                <th role="columnheader" scope="col">"Tightest limit"</th>
+                <th role="columnheader" scope="col">"State"</th>
+                <th role="columnheader" scope="col">"Room again"</th>
+            </tr>
+        </thead>
+    }
 }
 
 /// `before` without those that are gone, then the new ones: nothing moves under the pointer.

@@ -14,9 +14,9 @@ use super::pill::Pill;
 use super::users::{UserTable, ranked};
 use super::wording::{apps_differ, count, rate_permille, workload_title};
 use crate::erase::Erase;
-use crate::feed::Feed;
+use crate::feed::{Feed, Shown};
 use crate::live::{Budget, BudgetKey, Lanes, Scope, Workload};
-use crate::pages::workload_path;
+use crate::pages::{workload_page_path, workload_path};
 
 /// The card of the workload called `name` of `upstream`, and the table of its users.
 #[component]
@@ -28,18 +28,55 @@ pub fn WorkloadCard(
 ) -> impl IntoView {
     let title = [&upstream, " / ", workload_title(&name)].concat();
     let path = workload_path(&upstream, &name);
+    let more = workload_page_path(&upstream, &name, []);
     let feed = Feed::expect();
     let as_of = Memo::new(move |_| feed.shown.with(|it| it.state.as_of.clone()));
-    let workload = Memo::new(move |_| {
-        feed.shown.with(|it| {
-            it.state
-                .workload(&upstream, &name)
-                .cloned()
-                .unwrap_or_default()
-        })
-    });
-    let shared = Memo::new(move |_| workload.with(shared_keys));
+    let workload = of_feed(feed, upstream, name);
     let ranked = ranked(workload, as_of);
+    let has_users = Memo::new(move |_| ranked.with(|ranked| !ranked.is_empty()));
+    view! {
+        <Values title=title more=Some(more) workload=workload ranked=ranked/>
+        <Show when=move || has_users.get()>
+            <UserTable path=path.clone() workload=workload ranked=ranked/>
+        </Show>
+    }
+    .erase()
+}
+
+/// The card alone, as it stands on the workload's own page.
+#[cfg(feature = "ssr")]
+#[component]
+pub fn WorkloadValues(
+    /// The upstream's name.
+    upstream: String,
+    /// The workload's name.
+    name: String,
+) -> impl IntoView {
+    let title = [&upstream, " / ", workload_title(&name)].concat();
+    let feed = Feed::expect();
+    let as_of = Memo::new(move |_| feed.shown.with(|it| it.state.as_of.clone()));
+    let workload = of_feed(feed, upstream, name);
+    let ranked = ranked(workload, as_of);
+    view! { <Values title=title more=None workload=workload ranked=ranked/> }
+}
+
+fn of_feed(feed: Feed, upstream: String, name: String) -> Memo<Workload> {
+    Memo::new(move |_| {
+        let found = |it: &Shown| it.state.workload(&upstream, &name).cloned();
+        feed.shown.with(found).unwrap_or_default()
+    })
+}
+
+/// The card: gauges, lanes, flow; `more` is where the workload's own page is.
+#[component]
+fn Values(
+    title: String,
+    more: Option<String>,
+    workload: Memo<Workload>,
+    ranked: Memo<Vec<BudgetKey>>,
+) -> impl IntoView {
+    let feed = Feed::expect();
+    let shared = Memo::new(move |_| workload.with(shared_keys));
     let nearest = Memo::new(move |_| {
         let first = ranked.with(|ranked| ranked.first().cloned())?;
         workload.with(|it| it.budgets.iter().find(|it| it.key() == first).cloned())
@@ -64,6 +101,7 @@ pub fn WorkloadCard(
             <div class="head">
                 <h2>{title.clone()}</h2>
                 {pills}
+                {more.map(|more| view! { <a class="more" href=more>"All users and charts"</a> })}
             </div>
             <Show when=move || is_used.get() fallback=|| view! { <p class="nothing">"No call has used these limits yet."</p> }>
                 <div class="matrix">
@@ -90,9 +128,6 @@ pub fn WorkloadCard(
                 </div>
             </Show>
         </section>
-        <Show when=move || has_users.get()>
-            <UserTable path=path.clone() workload=workload ranked=ranked/>
-        </Show>
     }
     .erase()
 }

@@ -35,9 +35,14 @@ export class Process {
   }
 
   async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  /** Ends it by a signal; SIGTERM lets it write what it has to. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     if (this.ended) return;
     const closed = new Promise((done) => this.child.once('close', done));
-    this.child.kill('SIGKILL');
+    this.child.kill(signal);
     await closed;
   }
 }

@@ -51,6 +51,12 @@ export class Spillway {
     execFileSync(binary, ['user', ...args], { cwd: this.folder, input: PASSWORD });
   }
 
+  /** Ends the server in order, so that it writes what it has seen, and starts it again. */
+  async restart(): Promise<void> {
+    await this.server?.end('SIGTERM');
+    await this.startServer();
+  }
+
   /** Kills the server as a power cut would. */
   async killServer(): Promise<void> {
     await this.server?.kill();

@@ -2,6 +2,7 @@
 
 mod accept;
 mod audit;
+mod history;
 mod json;
 mod live;
 mod metrics;
@@ -29,6 +30,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     audit::Trail,
+    history::History,
     http::{Health, Problem, Shutdown},
     limiter::Limiters,
     live::Publisher,
@@ -50,6 +52,7 @@ pub struct Api {
     repeated: permits::Repeated,
     metrics: Metrics,
     policies: Policies,
+    history: History,
     trail: Trail,
     shutdown: Shutdown,
 }
@@ -62,6 +65,7 @@ impl Api {
         publisher: Arc<Publisher>,
         metrics: Metrics,
         policies: Policies,
+        history: History,
         trail: Trail,
         shutdown: Shutdown,
     ) -> Self {
@@ -73,6 +77,7 @@ impl Api {
             repeated: permits::Repeated::default(),
             metrics,
             policies,
+            history,
             trail,
             shutdown,
         }
@@ -121,6 +126,7 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(metrics::get))
         .routes(routes!(openapi::get))
         .routes(routes!(audit::get))
+        .routes(routes!(history::get))
         .merge(operations::routes())
         .merge(permits::routes())
         .merge(policies::routes())

@@ -39,6 +39,7 @@ const TABLE: &[(&str, &str, Takes)] = &[
         Takes::Scope(Scope::Read),
     ),
     ("GET", "/api/v1/audit", Takes::Scope(Scope::Read)),
+    ("GET", "/api/v1/history", Takes::Scope(Scope::Read)),
     ("POST", "/api/v1/permits", Takes::Scope(Scope::Permits)),
     (
         "DELETE",
@@ -135,6 +136,11 @@ const PAGES: &[(&str, &str, Takes)] = &[
         "POST",
         "/limits/{upstream}/{workload}/rollback",
         Takes::Page(Role::Admin),
+    ),
+    (
+        "GET",
+        "/workloads/{upstream}/{workload}",
+        Takes::Page(Role::Viewer),
     ),
     ("GET", "/settings", Takes::Page(Role::Member)),
     ("POST", "/settings/password", Takes::Page(Role::Member)),

@@ -8,6 +8,7 @@
 
 mod audit;
 mod document;
+mod history;
 mod lists;
 mod live_limits;
 mod pauses;

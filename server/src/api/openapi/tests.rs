@@ -36,6 +36,7 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let metrics = Metrics::new(Arc::clone(&limiters), Counters::new().unwrap());
     let shutdown = Shutdown::new();
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), false);
+    let history = crate::history::History::new(store.clone(), Arc::clone(&limiters));
     let trail = Trail {
         store: store.clone(),
         proxies: TrustedProxies::default(),
@@ -46,7 +47,10 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
         shutdown: shutdown.clone(),
     };
     (
-        Api::new(limiters, publisher, metrics, policies, trail, shutdown).routes(health),
+        Api::new(
+            limiters, publisher, metrics, policies, history, trail, shutdown,
+        )
+        .routes(health),
         dir,
     )
 }
