@@ -6,6 +6,9 @@
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 
+use crate::accounts::choose_password;
+use crate::overview::name;
+
 /// The longest name of an account, in characters, and how long its password may be.
 const NAME_CHARS_MAX: &str = "64";
 const PASSWORD_CHARS_MIN: &str = "12";
@@ -32,6 +35,15 @@ pub enum Door {
         /// What they want to be called, as far as is known.
         name: String,
         /// What is wrong with it.
+        said: Option<Said>,
+    },
+    /// Where somebody chooses a password, by an admin's link.
+    Welcome {
+        /// What the link held.
+        key: String,
+        /// Whose account it is.
+        name: String,
+        /// What is wrong with the password.
         said: Option<Said>,
     },
     /// Where nothing can be done.
@@ -69,6 +81,7 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
     let title = match &door {
         Door::SignIn { .. } => "Sign in".to_owned(),
         Door::SetUp { .. } => "Make the first admin".to_owned(),
+        Door::Welcome { .. } => "Welcome".to_owned(),
         Door::Shut { title, .. } => title.clone(),
     };
     let body = match door {
@@ -79,6 +92,7 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
             guests,
         } => sign_in(to, name, said, guests).into_any(),
         Door::SetUp { key, name, said } => set_up(key, name, said).into_any(),
+        Door::Welcome { key, name, said } => welcome(key, name, said).into_any(),
         Door::Shut { text, .. } => shut(text).into_any(),
     };
     view! {
@@ -159,6 +173,14 @@ fn set_up(key: String, name: String, said: Option<Said>) -> impl IntoView {
             <p class="hint">{format!("At least {PASSWORD_CHARS_MIN} characters. A few words in a row are good.")}</p>
             <button type="submit" class="primary">"Make the admin and sign in"</button>
         </form>
+    }
+}
+
+fn welcome(key: String, name: String, said: Option<Said>) -> impl IntoView {
+    view! {
+        <p>"Choose a password for the account " <b><bdi>{name::visible(&name)}</bdi></b> "."</p>
+        {said.map(notice)}
+        {choose_password(key)}
     }
 }
 

@@ -20,9 +20,8 @@ pub fn App() -> impl IntoView {
     let page = match feed.page {
         Page::Overview => EitherOf3::A(view! { <Overview/> }),
         Page::User => EitherOf3::B(view! { <User/> }),
-        Page::Limits | Page::Workload | Page::Settings | Page::Nowhere => {
-            EitherOf3::C(view! { <NoPage/> })
-        }
+        // The server renders the others without this.
+        _ => EitherOf3::C(view! { <NoPage/> }),
     };
     view! {
         <a class="skip" href="#content">"Skip to the values"</a>

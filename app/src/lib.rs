@@ -5,7 +5,11 @@
 //! over what the pages need as a [`Backend`] in the context; nothing here knows how it
 //! is stored or served.
 
+#[cfg(feature = "ssr")]
+mod accounts;
 mod announcer;
+#[cfg(feature = "ssr")]
+mod audit;
 #[cfg(feature = "ssr")]
 mod backend;
 #[cfg_attr(
@@ -27,6 +31,8 @@ mod instant;
 mod limits;
 pub mod live;
 mod nav;
+#[cfg(feature = "ssr")]
+mod operate;
 mod overview;
 mod pages;
 mod pauses;
@@ -38,11 +44,19 @@ mod settings;
 mod shell;
 mod status;
 mod time;
+#[cfg(feature = "ssr")]
+mod tokens;
 mod user;
 mod visitor;
 #[cfg(feature = "ssr")]
 mod workload;
 
+#[cfg(feature = "ssr")]
+pub use accounts::{
+    AccountForm, AccountPage, AccountSession, Accounts, ListedAccount, account, accounts,
+};
+#[cfg(feature = "ssr")]
+pub use audit::{Audit, AuditChange, AuditEntry, AuditFilters, ChainState, Verified, audit};
 #[cfg(feature = "ssr")]
 pub use backend::{Asked, Backend, SharedBackend};
 #[cfg(feature = "ssr")]
@@ -56,11 +70,21 @@ pub use limits::{
 #[cfg(feature = "ssr")]
 pub use nav::ways;
 #[cfg(feature = "ssr")]
+pub use operate::{Operate, Steer, Target, background, breaker, operate};
+#[cfg(feature = "ssr")]
+pub use overview::name::in_words;
+#[cfg(feature = "ssr")]
 pub use pages::limits_path;
+#[cfg(feature = "ssr")]
+pub use pages::query;
+#[cfg(feature = "ssr")]
+pub use plain::{OneTime, Told, Undo};
 #[cfg(feature = "ssr")]
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]
 pub use shell::{content_security_policy, shell};
+#[cfg(feature = "ssr")]
+pub use tokens::{ClientNetwork, ListedToken, TokenForm, Tokens, tokens};
 #[cfg(feature = "ssr")]
 pub use visitor::Visitor;
 #[cfg(feature = "ssr")]

@@ -6,7 +6,10 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 use crate::overview::{Icon, Sign};
-use crate::pages::{LIMITS_PATH, OVERVIEW_PATH, Page, SETTINGS_PATH};
+use crate::pages::{
+    ACCOUNTS_PATH, AUDIT_PATH, LIMITS_PATH, OPERATE_PATH, OVERVIEW_PATH, Page, SETTINGS_PATH,
+    TOKENS_PATH,
+};
 use crate::visitor::Visitor;
 
 /// The way to a page.
@@ -35,6 +38,38 @@ const WAYS: &[Way] = &[
         path: LIMITS_PATH,
         name: "Limits",
         icon: Icon::Limits,
+        asks: "viewer",
+        of_accounts: false,
+    },
+    Way {
+        page: Page::Operate,
+        path: OPERATE_PATH,
+        name: "Pause and force",
+        icon: Icon::Held,
+        asks: "viewer",
+        of_accounts: false,
+    },
+    Way {
+        page: Page::Audit,
+        path: AUDIT_PATH,
+        name: "Audit log",
+        icon: Icon::Log,
+        asks: "viewer",
+        of_accounts: false,
+    },
+    Way {
+        page: Page::Accounts,
+        path: ACCOUNTS_PATH,
+        name: "Accounts",
+        icon: Icon::People,
+        asks: "viewer",
+        of_accounts: true,
+    },
+    Way {
+        page: Page::Tokens,
+        path: TOKENS_PATH,
+        name: "Tokens",
+        icon: Icon::Key,
         asks: "viewer",
         of_accounts: false,
     },

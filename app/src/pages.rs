@@ -8,7 +8,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use crate::live::BudgetKey;
+use crate::live::{BudgetKey, Pause, UserState};
 
 /// A page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -28,6 +28,14 @@ pub enum Page {
     Workload,
     /// `/settings`, and what belongs to it: rendered by the server alone.
     Settings,
+    /// `/audit`
+    Audit,
+    /// `/accounts`, and each of them
+    Accounts,
+    /// `/tokens`
+    Tokens,
+    /// `/operate`, and what is below it
+    Operate,
     /// Anywhere else.
     #[default]
     Nowhere,
@@ -41,6 +49,18 @@ pub const LIMITS_PATH: &str = "/limits";
 
 /// Where people change what is their own.
 pub const SETTINGS_PATH: &str = "/settings";
+
+/// Where the audit log is.
+pub const AUDIT_PATH: &str = "/audit";
+
+/// Where operators pause and force.
+pub const OPERATE_PATH: &str = "/operate";
+
+/// Where the accounts are.
+pub const ACCOUNTS_PATH: &str = "/accounts";
+
+/// Where the tokens are.
+pub const TOKENS_PATH: &str = "/tokens";
 
 /// What stays as it is in an address: RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -105,6 +125,44 @@ pub fn user_query(user: &BudgetKey) -> String {
 #[must_use]
 pub fn resume_path(upstream: &str) -> String {
     ["/api/v1/lanes/", &escaped(upstream), "/background/resume"].concat()
+}
+
+/// Where background calls of these are paused and resumed.
+#[must_use]
+pub fn background_path(upstream: &str, whose: &Pause) -> String {
+    let keys = [
+        ("upstream", upstream),
+        ("scope", whose.scope.name()),
+        ("app", &whose.app),
+        ("tenant", &whose.tenant),
+        ("user", &whose.user),
+    ];
+    [OPERATE_PATH, "/background", &query(&keys)].concat()
+}
+
+/// Where a user's breaker in a workload is forced and reset.
+#[must_use]
+pub fn breaker_path(user: &UserState) -> String {
+    let keys = [
+        ("upstream", user.upstream.as_str()),
+        ("workload", &user.workload),
+        ("scope", "user"),
+        ("app", &user.app),
+        ("tenant", &user.tenant),
+        ("user", &user.user),
+    ];
+    [OPERATE_PATH, "/breaker", &query(&keys)].concat()
+}
+
+/// A query of these names and values, without those that are empty.
+#[must_use]
+pub fn query(pairs: &[(&str, &str)]) -> String {
+    let mut query = String::new();
+    for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+        query += if query.is_empty() { "?" } else { "&" };
+        query += &[name, "=", &escaped(value)].concat();
+    }
+    query
 }
 
 fn escaped(text: &str) -> String {

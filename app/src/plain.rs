@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use crate::door::{Said, head, notice};
 use crate::frame::Rail;
+use crate::overview::name;
 use crate::pages::Page;
 use crate::visitor::Visitor;
 
@@ -23,7 +24,40 @@ pub struct Plain {
     /// Names it to the style sheet.
     pub class: &'static str,
     /// What became of the last form.
-    pub said: Option<Said>,
+    pub told: Option<Told>,
+}
+
+/// What became of a form: the words, and what goes with them.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The words.
+    pub said: Said,
+    /// What is shown this once.
+    pub one_time: Option<OneTime>,
+    /// How to take it back.
+    pub undo: Option<Undo>,
+}
+
+/// What is shown once, and never again.
+#[derive(Clone)]
+pub struct OneTime {
+    /// What it is.
+    pub label: &'static str,
+    /// As it is used.
+    pub value: String,
+    /// What to do with it.
+    pub hint: String,
+}
+
+/// A form that takes something back.
+#[derive(Clone, Debug)]
+pub struct Undo {
+    /// Where it is sent.
+    pub action: String,
+    /// What it holds.
+    pub fields: Vec<(&'static str, String)>,
+    /// What its button says.
+    pub word: String,
 }
 
 /// The document as text, around a body that is made while it is rendered.
@@ -51,7 +85,7 @@ fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView
         title,
         beside,
         class,
-        said,
+        told,
     } = plain;
     let beside = (!beside.is_empty()).then(|| {
         view! {
@@ -72,10 +106,75 @@ fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView
                         <h1>{title}</h1>
                         {beside}
                     </header>
-                    {said.map(notice)}
+                    {told.map(tell)}
                     {body}
                 </main>
             </body>
         </html>
+    }
+}
+
+fn tell(told: Told) -> impl IntoView {
+    let Told {
+        said,
+        one_time,
+        undo,
+    } = told;
+    let one_time = one_time.map(|it| {
+        view! {
+            <section class="card one-time" aria-label=it.label>
+                <label>
+                    <b>{it.label}</b>
+                    <input type="text" readonly value=it.value autocomplete="off" spellcheck="false"/>
+                </label>
+                <p class="means">{it.hint}</p>
+            </section>
+        }
+    });
+    let undo = undo.map(|undo| {
+        let fields = undo.fields.into_iter().map(|(name, value)| {
+            view! { <input type="hidden" name=name value=value/> }
+        });
+        view! {
+            <form method="post" action=undo.action class="undo">
+                {fields.collect_view()}
+                <button type="submit">{name::visible(&undo.word)}</button>
+            </form>
+        }
+    });
+    view! {
+        {notice(said)}
+        {undo}
+        {one_time}
+    }
+}
+
+impl Told {
+    /// Something is done.
+    #[must_use]
+    pub fn done(text: String) -> Self {
+        Self::from(Said::Done(text))
+    }
+
+    /// Something is wrong.
+    #[must_use]
+    pub fn wrong(text: String) -> Self {
+        Self::from(Said::Wrong(text))
+    }
+}
+
+impl From<Said> for Told {
+    fn from(said: Said) -> Self {
+        Self {
+            said,
+            one_time: None,
+            undo: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for OneTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.label)
     }
 }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::door::{Said, password_field};
 use crate::overview::name;
 use crate::pages::Page;
-use crate::plain::{Plain, document, instant};
+use crate::plain::{Plain, Told, document, instant};
 use crate::visitor::Visitor;
 
 /// What the page shows.
@@ -50,7 +50,7 @@ pub fn settings(options: &LeptosOptions, settings: Settings) -> String {
         visitor,
         title: "Settings".to_owned(),
         class: "settings",
-        said,
+        told: said.map(Told::from),
     };
     document(options, plain, || {
         (own_sessions(sessions), own_password(account))

@@ -143,7 +143,7 @@ test('what a role may not do is shown disabled, with the reason', async ({ brows
     return (await fetch('/api/v1/lanes/graph/background/pause', { method: 'POST', headers, body })).status;
   });
   expect(paused).toBe(200);
-  await expect(page.getByText('End early')).toBeEnabled();
+  await expect(page.locator('summary', { hasText: 'End early' })).toBeEnabled();
 
   const other = await browser.newPage();
   await other.goto(spillway.dashboard);

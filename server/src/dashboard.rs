@@ -1,9 +1,15 @@
 //! The dashboard's routes: pages rendered here with real values, the static files that bring
 //! them to life in the browser, and the [`door`] in front of them.
 
+mod accounts;
+mod audit;
+mod csv;
 mod door;
 mod limits;
+mod operate;
 mod settings;
+mod tokens;
+mod told;
 mod workload;
 
 use std::{path::Path, sync::Arc};
@@ -16,7 +22,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{any, get},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts,
+};
 use leptos::{
     config::LeptosOptions,
     context::{provide_context, use_context},
@@ -30,7 +38,8 @@ use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
 use crate::{
-    access::{Access, Role},
+    access::{Access, Network, Role},
+    api::Api,
     audit::Trail,
     http::{Problem, Visitor, sign_in_first},
     policy::Policies,
@@ -93,6 +102,7 @@ pub fn routes(
         backend,
         entrance,
         workloads,
+        desk: Arc::default(),
     })
 }
 
@@ -103,9 +113,13 @@ pub(crate) fn described() -> Router<Pages> {
         .route("/users/{upstream}/{workload}", get(user))
         .route("/workloads/{upstream}/{workload}", get(workload::show))
         .route("/api", any(|| async { Problem::not_found() }))
+        .merge(accounts::routes())
+        .merge(audit::routes())
         .merge(door::routes())
+        .merge(operate::routes())
         .merge(settings::routes())
         .merge(limits::routes())
+        .merge(tokens::routes())
         .fallback(file_or_no_page)
 }
 
@@ -118,6 +132,14 @@ pub struct Entrance {
     pub trail: Trail,
     /// The limits that can be looked at and changed.
     pub policies: Policies,
+    /// What steers, and is shown as it is steered.
+    pub api: Api,
+    /// How browsers reach the dashboard.
+    pub public_url: String,
+    /// The networks that the gateway lets in without a token, each with its upstream's name.
+    pub networks: Vec<(String, Arc<Network>)>,
+    /// The names of the upstreams there are.
+    pub upstreams: Vec<String>,
 }
 
 /// What pages are rendered with.
@@ -127,6 +149,14 @@ pub(crate) struct Pages {
     backend: Arc<dyn Backend>,
     entrance: Entrance,
     workloads: Workloads,
+    desk: Arc<Desk>,
+}
+
+/// What pages remember between requests.
+#[derive(Debug, Default)]
+struct Desk {
+    outbox: told::Outbox,
+    verifier: audit::Verifier,
 }
 
 impl Pages {
@@ -149,7 +179,16 @@ impl Pages {
 
     /// Who looks, as the page shows it.
     fn visitor(&self, request: &Request) -> spillway_app::Visitor {
-        let session = request.extensions().get::<Visitor>();
+        self.visitor_in(request.extensions())
+    }
+
+    /// The same by the head of a request.
+    fn visitor_of(&self, parts: &Parts) -> spillway_app::Visitor {
+        self.visitor_in(&parts.extensions)
+    }
+
+    fn visitor_in(&self, extensions: &Extensions) -> spillway_app::Visitor {
+        let session = extensions.get::<Visitor>();
         let session = session.and_then(|visitor| visitor.0.as_ref());
         match session {
             Some(session) => spillway_app::Visitor {

@@ -44,7 +44,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::User(command) => Ok(user::run(&command, jiff::Timestamp::now()).await?),
         Command::Token(command) => Ok(token::run(&command, jiff::Timestamp::now()).await?),
         Command::Policy(command) => Ok(policy::run(&command, jiff::Timestamp::now()).await?),
-        Command::Audit(command) => Ok(audit::run(&command).await?),
+        Command::Audit(command) => Ok(audit::run(&command, jiff::Timestamp::now()).await?),
     }
 }
 

@@ -469,6 +469,15 @@ impl House {
             access: self.access.clone(),
             trail: self.trail(),
             policies: self.policies.clone(),
+            api: api.clone(),
+            public_url: ready.dashboard.to_string(),
+            networks: self.gateway.networks(),
+            upstreams: self
+                .config
+                .upstreams
+                .iter()
+                .map(|it| it.name.clone())
+                .collect(),
         };
         let workloads = Workloads::new(Arc::clone(&self.limiters), self.history());
         let site_dir = &self.config.server.site_dir;

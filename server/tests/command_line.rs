@@ -277,7 +277,7 @@ fn tokens_that_cannot_be_are_refused_with_one_line_and_exit_code_2() {
                 "--upstream",
                 "grahp",
             ],
-            "--upstream: there is no upstream \"grahp\"; configured: graph",
+            "there is no upstream \"grahp\"; configured: graph",
         ),
         (
             &[
@@ -288,7 +288,7 @@ fn tokens_that_cannot_be_are_refused_with_one_line_and_exit_code_2() {
                 "--expires",
                 "2020-01-01T00:00:00Z",
             ],
-            "--expires: must lie ahead",
+            "its end must lie ahead",
         ),
     ] {
         let ended = run(dir.path(), &[&create[..], arguments].concat(), &[]);

@@ -62,7 +62,7 @@ fn plain(visitor: Visitor, title: String, beside: String) -> Plain {
         title,
         beside,
         class: "limits",
-        said: None,
+        told: None,
     }
 }
 

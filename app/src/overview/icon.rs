@@ -29,6 +29,12 @@ pub enum Icon {
     Limits,
     /// What is one's own: sliders.
     Settings,
+    /// What was done: lines.
+    Log,
+    /// What lets programs in: a key.
+    Key,
+    /// Who has an account: a head and shoulders.
+    People,
 }
 
 impl Icon {
@@ -52,6 +58,9 @@ impl Icon {
             Self::Trying => "M5 12a7 7 0 1 1 14 0a7 7 0 1 1-14 0M12 5v14",
             Self::Rising => "M12 20V5M6 11l6-6 6 6",
             Self::Report => "M12 4l7 8-7 8-7-8z",
+            Self::Log => "M5 6h14M5 12h14M5 18h9",
+            Self::Key => "M4 16a4 4 0 1 0 8 0a4 4 0 1 0-8 0M11 13l9-9M16 8l3 3",
+            Self::People => "M8 8a4 4 0 1 0 8 0a4 4 0 1 0-8 0M4 21c0-5 4-7 8-7s8 2 8 7",
             Self::Held => "M9 6v12M15 6v12",
             Self::Settings => {
                 "M4 7h9M19 7h1M13 7a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 17h1M11 17h9M5 17a3 3 0 1 0 6 0a3 3 0 1 0-6 0"

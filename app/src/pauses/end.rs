@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::live::Pause;
+use crate::pages::background_path;
 
 /// The longest reason that the API takes, in characters.
 const REASON_CHARS_MAX: &str = "500";
@@ -30,14 +31,15 @@ pub fn EndEarly(upstream: String, pause: Pause, whose: String) -> impl IntoView 
     way.erase()
 }
 
-/// Opens below its own line, so that no second click meets the button by chance. It needs
-/// a running page.
+/// Opens below its own line, so that no second click meets the button by chance. Until the page
+/// runs, and where it never does, a link leads to a page with the same form.
 #[component]
 fn Form(upstream: String, pause: Pause, whose: String) -> impl IntoView {
     let mounted = Feed::expect().mounted;
     let reason = RwSignal::new(String::new());
     let busy = RwSignal::new(false);
     let said = RwSignal::new(String::new());
+    let path = background_path(&upstream, &pause);
     let pause = StoredValue::new((upstream, pause));
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
@@ -49,7 +51,10 @@ fn Form(upstream: String, pause: Pause, whose: String) -> impl IntoView {
     // Who speaks to the page says what stands there: the name begins with it.
     let label = ["End early: ", &whose].concat();
     view! {
-        <details class="end" class:absent=move || !mounted.get()>
+        <a class="end" class:gone=move || mounted.get() href=path aria-label=label.clone()>
+            "End early"
+        </a>
+        <details class="end" class:gone=move || !mounted.get()>
             <summary aria-label=label>"End early"</summary>
             <form on:submit=submit>
                 <label>

@@ -8,11 +8,13 @@ use leptos::prelude::*;
 use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
-use crate::live::Pause;
+use crate::live::{Pause, SetBy};
+use crate::overview::name;
 use crate::overview::pill::{Label, Pill};
 use crate::time::{At, InWords};
 use end::EndEarly;
-use wording::{left_out, whose};
+use wording::left_out;
+pub use wording::whose;
 
 /// How many are listed: the widest, which stop most.
 const SHOWN_MAX: usize = 8;
@@ -54,6 +56,16 @@ pub fn Pauses(
     .erase()
 }
 
+/// Who paused them, and why.
+fn by(by: &SetBy) -> impl IntoView + use<> {
+    let (who, reason) = (name::visible(&by.who), name::visible(&by.reason));
+    view! {
+        <small class="by">
+            "by " <bdi>{who}</bdi> ": " <q><bdi>{reason}</bdi></q>
+        </small>
+    }
+}
+
 #[component]
 fn Row(paused: Paused) -> impl IntoView {
     let clock_ms = Feed::expect().clock_ms;
@@ -71,7 +83,8 @@ fn Row(paused: Paused) -> impl IntoView {
                 <b>{text.clone()}</b>
                 " until "
                 <At at=Signal::stored(pause.until.clone()) style=InWords/>
-                <small>"another " {move || left.get()}</small>
+                <small class="left">"another " {move || left.get()}</small>
+                {pause.by.as_ref().map(by)}
             </p>
             <EndEarly upstream=upstream pause=pause whose=text/>
         </li>

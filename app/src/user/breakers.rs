@@ -7,9 +7,9 @@ use crate::erase::Erase;
 use crate::feed::Feed;
 use crate::instant;
 use crate::live::{Budget, Scope, UserState};
-use crate::overview::breaker;
 use crate::overview::pill::Label;
 use crate::overview::wording::{Zone, capital, plural};
+use crate::overview::{breaker, name};
 
 const COLUMNS: [&str; 5] = [
     "Of",
@@ -67,6 +67,10 @@ fn row(of: &str, budget: &Budget, now_ms: i64) -> Vec<Cell> {
     let said = said.trim_start_matches([':', ' ']).to_owned();
     let drift = breaker::drift(breaker)
         .map(|drift| [drift, " (", &plural(u64::from(breaker.drift), "time"), ")"].concat());
+    let by = breaker.by.as_ref().map(|by| {
+        let (who, reason) = (name::in_words(&by.who), name::in_words(&by.reason));
+        ["By ", &who, ": ", &reason].concat()
+    });
     let since = breaker.since.as_deref().unwrap_or_default();
     let for_long = instant::ms_since(now_ms, since).map(|ms| ["for ", &instant::age(ms)].concat());
     let report = breaker
@@ -82,7 +86,7 @@ fn row(of: &str, budget: &Budget, now_ms: i64) -> Vec<Cell> {
                 "" => "Calls pass".to_owned(),
                 _ => capital(said),
             },
-            more: drift.unwrap_or_default(),
+            more: by.or(drift).unwrap_or_default(),
             ..Cell::default()
         },
         Cell::at(for_long.unwrap_or_default(), since),

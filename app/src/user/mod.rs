@@ -11,10 +11,10 @@ use leptos::prelude::*;
 use crate::announcer::Announcer;
 use crate::erase::Erase;
 use crate::feed::Feed;
-use crate::live::Pause;
+use crate::live::{Pause, PauseScope};
 use crate::overview::lead::{LeadSection, one};
 use crate::overview::name;
-use crate::pages::OVERVIEW_PATH;
+use crate::pages::{OVERVIEW_PATH, background_path, breaker_path};
 use crate::pauses::Pauses;
 use crate::status::Header;
 use breakers::Breakers;
@@ -48,6 +48,16 @@ pub fn User() -> impl IntoView {
         let place = [&user.upstream, " / ", &user.workload].concat();
         (name::visible(&user.user), place, whose)
     });
+    let (pause, force) = user.with_untracked(|user| {
+        let whose = Pause {
+            scope: PauseScope::User,
+            app: user.app.clone(),
+            tenant: user.tenant.clone(),
+            user: user.user.clone(),
+            ..Pause::default()
+        };
+        (background_path(&user.upstream, &whose), breaker_path(user))
+    });
     view! {
         <nav class="way" aria-label="Way back">
             <a href=OVERVIEW_PATH>"Overview"</a>
@@ -66,6 +76,11 @@ pub fn User() -> impl IntoView {
                 <Queues user=user/>
                 <Leases user=user/>
             </div>
+            <p class="steer">
+                <a class="button" href=pause>"Pause its background calls"</a>
+                " "
+                <a class="button" href=force>"Force or reset its breaker"</a>
+            </p>
         </div>
     }
     .erase()

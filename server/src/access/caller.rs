@@ -1,7 +1,14 @@
 //! Who asks, and what that lets them do.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
+use jiff::Timestamp;
 use spillway::Lane;
 
 use super::{Account, Role, Scope, Session, Token};
@@ -29,6 +36,8 @@ pub struct Network {
     pub of: Arc<ClientNetwork>,
     /// What its callers have taken.
     pub account: Arc<Account>,
+    /// When somebody last called from it, Unix milliseconds; the least: nobody has.
+    used_at_ms: AtomicI64,
 }
 
 /// Why a caller who is known may not do what it asks.
@@ -79,6 +88,31 @@ pub enum Denied {
          leave the header out to call as the user of the upstream's token"
     )]
     User,
+}
+
+impl Network {
+    /// One that nobody has called from yet.
+    #[must_use]
+    pub fn new(of: Arc<ClientNetwork>, account: Arc<Account>) -> Self {
+        Self {
+            of,
+            account,
+            used_at_ms: AtomicI64::new(i64::MIN),
+        }
+    }
+
+    /// Somebody calls from it.
+    pub fn see(&self, now: Timestamp) {
+        self.used_at_ms
+            .fetch_max(now.as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// When somebody last did, Unix milliseconds; `None`: nobody has since the start.
+    #[must_use]
+    pub fn used_at_ms(&self) -> Option<i64> {
+        let used = self.used_at_ms.load(Ordering::Relaxed);
+        (used > i64::MIN).then_some(used)
+    }
 }
 
 impl Caller {

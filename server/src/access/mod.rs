@@ -1,7 +1,8 @@
 //! Who gets in, and what they may do.
 //!
 //! Programs bring a token ([`secret`]) with [`rights`]; [`tokens`] knows those that are valid.
-//! People sign in with a [`password`], [`throttle`]d, or set a new server up ([`set_up`]);
+//! People sign in with a [`password`], [`throttle`]d, or set a new server up ([`set_up`]); who has
+//! no password yet chooses one by an [`invitation`];
 //! [`people`] knows them and their sessions.
 //! The gateway also lets in who calls from a configured network, found behind [`proxies`] that
 //! are trusted. Either way a [`Caller`] comes of it, which says what it may do, and ends what
@@ -10,6 +11,7 @@
 
 mod account;
 mod caller;
+pub mod invitation;
 pub mod password;
 pub mod people;
 pub mod person;
@@ -54,6 +56,15 @@ impl Access {
         match self {
             Self::Open => None,
             Self::Demo(people) | Self::Closed(_, people) => Some(people),
+        }
+    }
+
+    /// The tokens that programs bring; `None`: they need none.
+    #[must_use]
+    pub const fn tokens(&self) -> Option<&Tokens> {
+        match self {
+            Self::Open | Self::Demo(_) => None,
+            Self::Closed(tokens, _) => Some(tokens),
         }
     }
 

@@ -49,13 +49,20 @@ pub fn name(text: &str) -> Result<String, BadName> {
 
 /// An account that is made now, at `now_ms` Unix milliseconds.
 #[must_use]
-pub fn draft(name: String, role: Role, password_hash: String, now_ms: i64) -> StoredAccount {
+pub fn draft(
+    name: String,
+    role: Role,
+    password_hash: Option<String>,
+    now_ms: i64,
+) -> StoredAccount {
     StoredAccount {
         id: format!("{:016x}", rand::random::<u64>()),
         name,
         role: role.to_string(),
-        password_hash: Some(password_hash),
+        password_hash,
+        oidc_subject: None,
         created_at_ms: now_ms,
+        disabled_at_ms: None,
     }
 }
 
@@ -94,7 +101,7 @@ mod tests {
 
     #[test]
     fn whatever_changes_what_an_account_is_worth_changes_its_stamp() {
-        let account = draft("ada".to_owned(), Role::Viewer, "h".to_owned(), 7);
+        let account = draft("ada".to_owned(), Role::Viewer, Some("h".to_owned()), 7);
         let person = Person::of(&account).unwrap();
         assert_eq!((person.name.as_str(), person.role), ("ada", Role::Viewer));
         let role = StoredAccount {

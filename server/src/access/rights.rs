@@ -97,6 +97,17 @@ pub enum Impossible {
 }
 
 impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Gateway,
+        Self::Permits,
+        Self::Events,
+        Self::Metrics,
+        Self::Jobs,
+        Self::Read,
+        Self::Write,
+    ];
+
     /// The lowest role that may have it.
     pub(super) const fn role_min(self) -> Role {
         match self {

@@ -34,6 +34,11 @@ pub enum NotSetUp {
         "This link was good for half an hour. Start the server again for a new one, or run `spillway user add`."
     )]
     Expired,
+    /// An admin's link that was used, replaced, or handed out too long ago.
+    #[error(
+        "This link is not good, or not any more: each is good for a day and once. Ask an admin for another."
+    )]
+    Uninvited,
     /// Somebody was quicker.
     #[error(
         "There is an account already, so this link is void. An admin makes further ones, or `spillway user add`."

@@ -7,6 +7,9 @@
 //! it from a moment ago: then the database is asked at once, but for all of them together at
 //! most once in [`RELOAD_SPACING`].
 
+pub mod draft;
+mod manage;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -28,6 +31,8 @@ use crate::{
     config::PerToken,
     store::{self, Store, StoredToken, TokensVersion},
 };
+
+pub use manage::Listed;
 
 /// The most tokens that may be valid at once.
 pub const VALID_MAX: u32 = 10_000;

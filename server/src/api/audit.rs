@@ -33,10 +33,13 @@ const FILTER_BYTES_MAX: usize = 1_024;
 
 const KNOWN: &str = "actor_kind, actor, action, subject, from, until, cursor, limit";
 
+/// What is asked for, understood.
 #[derive(Debug, PartialEq)]
-struct Params {
-    query: AuditQuery,
-    limit: u32,
+pub(crate) struct Params {
+    /// Which entries.
+    pub(crate) query: AuditQuery,
+    /// How many.
+    pub(crate) limit: u32,
 }
 
 /// A page of the audit log.
@@ -151,9 +154,17 @@ pub(super) async fn get(
 
 impl Params {
     fn read(query: &str) -> Result<Self, String> {
+        let pairs: Result<Vec<_>, _> = pairs(query).collect();
+        Self::of(pairs?)
+    }
+
+    /// What these names and values ask for.
+    ///
+    /// # Errors
+    /// What is wrong with the first that cannot be understood.
+    pub(crate) fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, String> {
         let (mut read, mut limit) = (AuditQuery::default(), None);
-        for pair in pairs(query) {
-            let (name, value) = pair?;
+        for (name, value) in pairs {
             if value.len() > FILTER_BYTES_MAX {
                 return Err(format!("{name} must have at most {FILTER_BYTES_MAX} bytes"));
             }

@@ -9,7 +9,7 @@ mod metrics;
 mod named;
 mod often;
 mod openapi;
-mod operations;
+pub(crate) mod operations;
 mod permits;
 mod policies;
 mod query;
@@ -38,9 +38,11 @@ use crate::{
     policy::Policies,
 };
 
+pub(crate) use audit::Params as AuditParams;
 pub use live::STREAMS_MAX;
 pub use often::{Often, OftenRoute};
 pub use openapi::{document, document_text};
+pub(crate) use query::pairs as decoded_pairs;
 pub use users::user_key;
 
 /// What the API answers from. Clones share it.
@@ -87,6 +89,11 @@ impl Api {
     #[must_use]
     pub fn often(&self) -> Often {
         Often::new(self.clone())
+    }
+
+    /// Who limits.
+    pub(crate) fn limiters(&self) -> &Limiters {
+        &self.limiters
     }
 
     /// The routes, from the root, those of `health` included.

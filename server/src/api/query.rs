@@ -49,7 +49,7 @@ fn only(query: &str, known: &[String]) -> Result<(), String> {
 }
 
 /// Names and values as they were meant, where forms write `+` for a space.
-pub(super) fn pairs(query: &str) -> impl Iterator<Item = Result<(String, String), String>> {
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(String, String), String>> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

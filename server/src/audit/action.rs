@@ -31,6 +31,12 @@ pub const ACCOUNT_CREATE: &str = "account.create";
 pub const ACCOUNT_PASSWORD: &str = "account.password";
 /// An account got another role, and its sessions ended.
 pub const ACCOUNT_ROLE: &str = "account.role";
+/// An account lets nobody in for a while, and its sessions ended.
+pub const ACCOUNT_DISABLE: &str = "account.disable";
+/// An account lets its owner in again.
+pub const ACCOUNT_ENABLE: &str = "account.enable";
+/// A link was handed out by which an account's owner chooses a password.
+pub const ACCOUNT_INVITE: &str = "account.invite";
 /// An account was removed, and its sessions ended.
 pub const ACCOUNT_REMOVE: &str = "account.remove";
 /// Somebody signed in.
@@ -41,7 +47,7 @@ pub const SESSION_REFUSE: &str = "session.refuse";
 pub const SESSION_END: &str = "session.end";
 
 /// All of them.
-pub const ALL: [&str; 19] = [
+pub const ALL: [&str; 22] = [
     SERVER_START,
     TOKEN_CREATE,
     TOKEN_REVOKE,
@@ -54,6 +60,9 @@ pub const ALL: [&str; 19] = [
     ACCOUNT_CREATE,
     ACCOUNT_PASSWORD,
     ACCOUNT_ROLE,
+    ACCOUNT_DISABLE,
+    ACCOUNT_ENABLE,
+    ACCOUNT_INVITE,
     ACCOUNT_REMOVE,
     SESSION_START,
     SESSION_REFUSE,

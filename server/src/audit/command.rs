@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use super::args::{Audit, Command};
-use super::{Broken, Chain, Head};
+use jiff::Timestamp;
+
+use super::{Actor, Check, Head, NotWhole};
 use crate::{
     config::{self, Config},
-    store::{self, Store},
+    store::{self, AuditCheck, Store},
 };
 
 /// Why it was not done, or what was found.
@@ -18,18 +20,12 @@ pub enum Error {
     /// The database cannot be used, or is not there.
     #[error("server.database_url")]
     Database(#[from] store::OpenError),
-    /// Not all of it can be read.
-    #[error("the audit log cannot be read on from entry {}", .after + 1)]
-    Unreadable {
-        /// The last entry that was read.
-        after: i64,
-        /// Why.
-        #[source]
-        source: store::Error,
-    },
-    /// It is not as it was written.
-    #[error("the audit log is not as it was written")]
-    Broken(#[from] Broken),
+    /// It is not known to be whole.
+    #[error(transparent)]
+    NotWhole(#[from] NotWhole),
+    /// That it is whole cannot be kept for the dashboard.
+    #[error("it is whole, but that cannot be written down")]
+    NotKept(#[from] store::Error),
     /// Nobody reads what was to be printed.
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
@@ -42,15 +38,15 @@ impl Error {
     }
 }
 
-/// Does what is asked.
+/// Does what is asked, at `now`.
 ///
 /// # Errors
 /// See [`Error`].
-pub async fn run(audit: &Audit) -> Result<(), Error> {
+pub async fn run(audit: &Audit, now: Timestamp) -> Result<(), Error> {
     let config = Config::load(audit.config.as_deref(), std::env::vars_os())?;
     let Command::Verify { head } = &audit.command;
     let store = Store::open_existing(&config.server.database_url).await?;
-    let checked = check(&store, *head).await;
+    let checked = check(&store, *head, now).await;
     store.close().await;
     let head = checked?;
     let entries = if head.seq == 1 { "entry" } else { "entries" };
@@ -59,22 +55,19 @@ pub async fn run(audit: &Audit) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
-/// Follows the whole chain, a page at a time.
-async fn check(store: &Store, noted: Option<Head>) -> Result<Head, Error> {
-    let unreadable = |after| move |source| Error::Unreadable { after, source };
-    let instance = store.instance().await.map_err(unreadable(0))?;
-    let mut chain = Chain::of(&instance.id, noted);
-    // Whatever somebody put in, it is looked at.
-    let mut after = i64::MIN;
-    loop {
-        let page = store.audit_after(after).await;
-        let page = page.map_err(unreadable(chain.head().seq))?;
-        let Some(last) = page.last() else {
-            return Ok(chain.end()?);
-        };
-        after = last.seq;
-        for entry in &page {
-            chain.follow(entry)?;
+/// Follows the whole chain, and keeps for the dashboard that it is whole.
+async fn check(store: &Store, noted: Option<Head>, now: Timestamp) -> Result<Head, Error> {
+    let mut check = Check::begin(store, noted).await?;
+    let head = loop {
+        if let Some(head) = check.go_on(store, u32::MAX).await? {
+            break head;
         }
-    }
+    };
+    let kept = AuditCheck {
+        at_ms: now.as_millisecond(),
+        head,
+        who: Actor::command_line().to_string(),
+    };
+    store.keep_audit_check(&kept).await?;
+    Ok(head)
 }

@@ -8,6 +8,8 @@
 pub mod action;
 mod actor;
 mod args;
+mod changes;
+mod check;
 mod command;
 mod entry;
 mod reason;
@@ -16,6 +18,8 @@ mod verify;
 
 pub use actor::{Actor, ActorKind, By};
 pub use args::{Audit, Command};
+pub use changes::{Change, changes};
+pub use check::{Check, NotWhole};
 pub use command::{Error, run};
 pub use entry::{Act, Entry, EntryHash, Head, NoHead};
 pub use reason::{NoReason, REASON_CHARS_MAX, reason};

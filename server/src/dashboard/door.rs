@@ -3,6 +3,7 @@
 
 mod form;
 mod set_up;
+mod welcome;
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -28,7 +29,7 @@ use crate::{
     http::{Auth, Peer, Problem, see_other},
 };
 use form::local;
-pub(super) use form::{Asked, form, sentence};
+pub(super) use form::{Asked, Fields, form, sentence};
 
 /// When to come back while too many sign in at once, in seconds.
 const BUSY_RETRY_AFTER_S: u64 = 5;
@@ -38,6 +39,7 @@ pub(super) fn routes() -> Router<Pages> {
         .route("/sign-in", get(show_sign_in).post(sign_in))
         .route("/sign-out", post(sign_out))
         .route("/set-up", get(set_up::show).post(set_up::make))
+        .route("/welcome", get(welcome::show).post(welcome::choose))
 }
 
 async fn show_sign_in(

@@ -63,7 +63,7 @@ async fn keep(store: &Store, role: Role, hash: String, now_ms: i64) -> Result<()
     {
         return Ok(());
     }
-    let account = person::draft(name, role, hash, now_ms);
+    let account = person::draft(name, role, Some(hash), now_ms);
     store.add_account(&account, ACCOUNTS_MAX, &by).await
 }
 

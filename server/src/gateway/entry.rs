@@ -68,6 +68,7 @@ fn network(
         .iter()
         .find(|client| client.of.cidr.contains(&address));
     client
+        .inspect(|client| client.see(Timestamp::now()))
         .cloned()
         .map(Caller::Network)
         .ok_or(Unauthorized::Nobody)

@@ -51,7 +51,7 @@ pub use bearer::KeySecret;
 pub use connections::RootsError;
 
 use crate::{
-    access::{Access, TrustedProxies},
+    access::{Access, Network, TrustedProxies},
     config::{self, Origins, WebAddress},
     http::{Answer, Arrived, Entry, Shutdown},
     limiter::Limiter,
@@ -130,6 +130,19 @@ impl GatewayState {
         for (name, upstream) in &self.0.upstreams {
             upstream.link(name, address);
         }
+    }
+
+    /// The networks whose callers need no token, each with the name of its upstream.
+    #[must_use]
+    pub fn networks(&self) -> Vec<(String, Arc<Network>)> {
+        let named = |(name, upstream): (&String, &Upstream)| {
+            let name = name.clone();
+            let clients = upstream.clients.iter();
+            clients
+                .map(|client| (name.clone(), Arc::clone(client)))
+                .collect::<Vec<_>>()
+        };
+        self.0.upstreams.iter().flat_map(named).collect()
     }
 
     /// How many calls are upstream now, those whose callers have left included.

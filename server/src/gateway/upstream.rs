@@ -75,7 +75,7 @@ impl Upstream {
         };
         let clients = config.clients.iter().map(|of| {
             let (of, account) = (Arc::clone(of), Account::new(limiter.per_token()));
-            Arc::new(Network { of, account })
+            Arc::new(Network::new(of, account))
         });
         Ok(Self {
             connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),

@@ -67,6 +67,11 @@ impl Notes {
         self.pauses.retain(|whose, _| in_force.contains_key(whose));
     }
 
+    /// Whose breakers were forced.
+    pub(super) fn forced(&self) -> Vec<Key> {
+        self.forced.keys().cloned().collect()
+    }
+
     /// A breaker is forced, or reset where there is no note.
     pub(super) fn force(&mut self, key: &Key, note: Option<&Note>) {
         let Some(note) = note else {

@@ -46,6 +46,19 @@ impl Limiter {
         self.inner.signed(key, breaker)
     }
 
+    /// The breakers that are forced, the widest first.
+    #[must_use]
+    pub fn forced(&self) -> Vec<(Key, live::Breaker)> {
+        let keys = self.inner.notes().forced();
+        let breakers = keys.into_iter().map(|key| {
+            let breaker = self.breaker(&key);
+            (key, breaker)
+        });
+        breakers
+            .filter(|(_, breaker)| breaker.reason == Some(live::BreakerReason::Forced))
+            .collect()
+    }
+
     /// Forces a breaker open or closed for so long (wall time), and says what it is now. `note`
     /// says who does.
     ///

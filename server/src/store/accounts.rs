@@ -21,8 +21,12 @@ pub struct StoredAccount {
     pub role: String,
     /// Argon2id in PHC form; `None`: no password lets anybody in.
     pub password_hash: Option<String>,
+    /// Issuer and subject at an identity provider; `None`: none vouches for its owner.
+    pub oidc_subject: Option<String>,
     /// When it was made, Unix milliseconds.
     pub created_at_ms: i64,
+    /// Since when it lets nobody in, Unix milliseconds; `None`: it does.
+    pub disabled_at_ms: Option<i64>,
 }
 
 /// What changes whenever an account or a session comes, changes or goes.
@@ -36,11 +40,15 @@ pub enum AccountChange<'a> {
     Password(&'a str),
     /// Another role.
     Role(&'a str),
+    /// It lets nobody in for a while.
+    Disable,
+    /// It lets its owner in again.
+    Enable,
     /// It goes.
     Remove,
 }
 
-const COLUMNS: &str = "id, name, role, password_hash, created_at_ms";
+const COLUMNS: &str = "id, name, role, password_hash, oidc_subject, created_at_ms, disabled_at_ms";
 
 impl std::fmt::Debug for StoredAccount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -169,20 +177,28 @@ impl Store {
 impl AccountChange<'_> {
     fn ends_an_admin(self, account: &StoredAccount) -> bool {
         let ends = match self {
-            Self::Password(_) => false,
+            Self::Password(_) | Self::Enable => false,
             Self::Role(role) => role != "admin",
-            Self::Remove => true,
+            Self::Disable | Self::Remove => true,
         };
         ends && account.role == "admin"
     }
 
-    fn act(self, was: &StoredAccount, became: &StoredAccount, at_ms: i64, by: &By) -> Act {
+    pub(super) fn act(
+        self,
+        was: &StoredAccount,
+        became: &StoredAccount,
+        at_ms: i64,
+        by: &By,
+    ) -> Act {
         let act = |action| Act::new(at_ms, by, action, subject(was));
         match self {
             Self::Password(_) => act(action::ACCOUNT_PASSWORD),
             Self::Role(_) => act(action::ACCOUNT_ROLE)
                 .was(shown(was))
                 .became(shown(became)),
+            Self::Disable => act(action::ACCOUNT_DISABLE).was(shown(was)),
+            Self::Enable => act(action::ACCOUNT_ENABLE).became(shown(became)),
             Self::Remove => act(action::ACCOUNT_REMOVE).was(shown(was)),
         }
     }
@@ -190,13 +206,15 @@ impl AccountChange<'_> {
 
 async fn insert(mut write: Write, account: &StoredAccount, by: &By) -> Result<(), Error> {
     let failed = write.failed();
-    let statement = format!("INSERT INTO accounts ({COLUMNS}) VALUES (?, ?, ?, ?, ?)");
+    let statement = format!("INSERT INTO accounts ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)");
     let written = sqlx::query(&statement)
         .bind(&account.id)
         .bind(&account.name)
         .bind(&account.role)
         .bind(&account.password_hash)
+        .bind(&account.oidc_subject)
         .bind(account.created_at_ms)
+        .bind(account.disabled_at_ms)
         .execute(write.connection())
         .await;
     match written {
@@ -217,7 +235,7 @@ async fn insert(mut write: Write, account: &StoredAccount, by: &By) -> Result<()
 }
 
 /// An id before a name: whoever is called like another's id cannot shield it.
-async fn find(
+pub(super) async fn find(
     connection: &mut SqliteConnection,
     id_or_name: &str,
 ) -> Result<Option<StoredAccount>, sqlx::Error> {
@@ -235,13 +253,15 @@ async fn find(
     row.map(|row| row.map(stored))
 }
 
+/// Those who can sign in: one who has not used the link yet is none.
 async fn count_other_admins(
     connection: &mut SqliteConnection,
     id: &str,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
         "SELECT COUNT(*) FROM accounts
-         WHERE removed_at_ms IS NULL AND role = 'admin' AND id <> ?",
+         WHERE removed_at_ms IS NULL AND disabled_at_ms IS NULL AND role = 'admin' AND id <> ?
+         AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)",
     )
     .bind(id)
     .fetch_one(connection)
@@ -249,7 +269,7 @@ async fn count_other_admins(
 }
 
 /// Changes the row and ends the sessions; the account as it is since.
-async fn apply(
+pub(super) async fn apply(
     connection: &mut SqliteConnection,
     account: &StoredAccount,
     change: AccountChange<'_>,
@@ -258,13 +278,15 @@ async fn apply(
     let set = match change {
         AccountChange::Password(_) => "password_hash",
         AccountChange::Role(_) => "role",
+        AccountChange::Disable | AccountChange::Enable => "disabled_at_ms",
         AccountChange::Remove => "removed_at_ms",
     };
     let statement = format!("UPDATE accounts SET {set} = ? WHERE id = ? RETURNING {COLUMNS}");
     let query = sqlx::query(&statement);
     let query = match change {
         AccountChange::Password(to) | AccountChange::Role(to) => query.bind(to),
-        AccountChange::Remove => query.bind(at_ms),
+        AccountChange::Disable | AccountChange::Remove => query.bind(at_ms),
+        AccountChange::Enable => query.bind(None::<i64>),
     };
     let row = query.bind(&account.id).fetch_one(&mut *connection).await?;
     sqlx::query("DELETE FROM sessions WHERE account = ?")
@@ -274,7 +296,7 @@ async fn apply(
     Ok(stored(row))
 }
 
-fn subject(account: &StoredAccount) -> String {
+pub(super) fn subject(account: &StoredAccount) -> String {
     format!("account:{}", account.id)
 }
 
@@ -289,6 +311,8 @@ fn stored(row: SqliteRow) -> StoredAccount {
         name: row.get("name"),
         role: row.get("role"),
         password_hash: row.get("password_hash"),
+        oidc_subject: row.get("oidc_subject"),
         created_at_ms: row.get("created_at_ms"),
+        disabled_at_ms: row.get("disabled_at_ms"),
     }
 }

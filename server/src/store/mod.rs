@@ -5,9 +5,11 @@
 
 mod accounts;
 mod audit;
+mod audit_checks;
 mod error;
 mod history;
 mod instance;
+mod invitations;
 mod policies;
 mod sessions;
 mod tokens;
@@ -29,9 +31,11 @@ use sqlx::{
 
 pub use accounts::{AccountChange, PeopleVersion, StoredAccount};
 pub use audit::{AuditQuery, NotAudited};
+pub use audit_checks::AuditCheck;
 pub use error::{Error, OpenError, Reason};
 pub use history::{HistoryKept, HistoryPlace, HistoryRow, StoredPoint};
 pub use instance::Instance;
+pub use invitations::StoredInvitation;
 pub use policies::{NewPolicy, PolicyPlace, StoredPolicy};
 pub use sessions::StoredSession;
 pub use tokens::{StoredToken, TokensVersion};

@@ -174,7 +174,8 @@ async fn insert(
 ) -> Result<bool, sqlx::Error> {
     sqlx::query(
         "INSERT INTO sessions (id_sha256, handle, account, data, signed_in_at_ms, seen_at_ms)
-         SELECT ?, ?, id, ?, ?, ? FROM accounts WHERE id = ? AND removed_at_ms IS NULL",
+         SELECT ?, ?, id, ?, ?, ? FROM accounts
+         WHERE id = ? AND removed_at_ms IS NULL AND disabled_at_ms IS NULL",
     )
     .bind(&session.id_sha256)
     .bind(&session.handle)

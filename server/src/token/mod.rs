@@ -7,10 +7,16 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-pub use args::{Command, Create, Expiry, Token};
+pub use args::{Command, Create, Token};
 
 use crate::{
-    access::{Impossible, TokenSecret, tokens::VALID_MAX},
+    access::{
+        TokenSecret,
+        tokens::{
+            VALID_MAX,
+            draft::{NewToken, NoSuchToken},
+        },
+    },
     audit::By,
     config::{self, Config},
     store::{self, Store, StoredToken},
@@ -25,23 +31,9 @@ pub enum Error {
     /// The database cannot be used.
     #[error("server.database_url")]
     Database(#[from] store::OpenError),
-    /// No token can have such rights.
-    #[error("no such token can be")]
-    Impossible(#[from] Impossible),
-    /// An upstream that is not configured.
-    #[error("--upstream: there is no upstream \"{}\"; configured: {known}", name.escape_debug())]
-    UnknownUpstream {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// A token that would never be valid.
-    #[error("--expires: must lie ahead")]
-    Expired,
-    /// It would not come back from the database as it is.
-    #[error("the token's rights cannot be written down")]
-    Rights(#[from] serde_json::Error),
+    /// There can be none like that.
+    #[error(transparent)]
+    NotMade(#[from] NoSuchToken),
     /// The database has it otherwise, or failed.
     #[error("the tokens were not changed")]
     Store(#[from] store::Error),
@@ -98,37 +90,16 @@ pub async fn run(token: &Token, now: Timestamp) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
-/// A token that may be, and its secret.
 fn draft(
     create: &Create,
     config: &Config,
     now: Timestamp,
-) -> Result<(TokenSecret, StoredToken), Error> {
-    let rights = create.rights();
-    rights.check()?;
+) -> Result<(TokenSecret, StoredToken), NoSuchToken> {
     let names: Vec<_> = config.upstreams.iter().map(|it| it.name.as_str()).collect();
-    if let Some(name) = create
-        .upstreams
-        .iter()
-        .find(|name| !names.contains(&name.as_str()))
-    {
-        return Err(Error::UnknownUpstream {
-            name: name.clone(),
-            known: names.join(", "),
-        });
-    }
-    let expires_at = create
-        .expires
-        .map(|expiry| expiry.ends(now).ok_or(Error::Expired));
-    let secret = TokenSecret::random();
-    let token = StoredToken {
-        id: format!("{:016x}", rand::random::<u64>()),
+    let new = NewToken {
         name: create.name.clone(),
-        secret_sha256: secret.hash().to_vec(),
-        rights: serde_json::to_string(&rights)?,
-        created_at_ms: now.as_millisecond(),
-        expires_at_ms: expires_at.transpose()?.map(Timestamp::as_millisecond),
-        last_used_at_ms: None,
+        rights: create.rights(),
+        expires: create.expires,
     };
-    Ok((secret, token))
+    new.draft(&names, now)
 }

@@ -87,7 +87,7 @@ async fn act(command: &Command, store: &Store, now_ms: i64) -> Result<String, Er
     match command {
         Command::Add { name, role } => {
             let hash = hash(name).await?;
-            let account = person::draft(name.clone(), *role, hash, now_ms);
+            let account = person::draft(name.clone(), *role, Some(hash), now_ms);
             let by = By::command_line();
             store.add_account(&account, ACCOUNTS_MAX, &by).await?;
             Ok(said("added", &account))
@@ -122,6 +122,8 @@ async fn change(
     let done = match change {
         AccountChange::Password(_) => "changed the password of",
         AccountChange::Role(_) => "changed the role of",
+        AccountChange::Disable => "disabled",
+        AccountChange::Enable => "enabled",
         AccountChange::Remove => "removed",
     };
     Ok(said(done, &changed))

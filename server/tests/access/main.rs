@@ -6,15 +6,18 @@
     reason = "a test fails by a panic"
 )]
 
+mod account_page;
 mod accounts;
 mod api;
 mod audit;
+mod audit_page;
 mod bearers;
 mod entry;
 mod limits;
 mod matrix;
 mod networks;
 mod onward;
+mod operate;
 mod pages;
 mod policies;
 mod processes;
@@ -24,6 +27,7 @@ mod shares;
 mod sign_in;
 #[path = "../support/mod.rs"]
 mod support;
+mod token_page;
 mod waits;
 mod whose;
 

@@ -25,7 +25,7 @@ impl TestApp {
             .hash(Password::offered(PASSWORD.to_owned()))
             .await
             .unwrap();
-        let account = person::draft(name.to_owned(), role, hash, 0);
+        let account = person::draft(name.to_owned(), role, Some(hash), 0);
         let store = self.store().await;
         let by = By::system("a test");
         store

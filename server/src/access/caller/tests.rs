@@ -25,7 +25,7 @@ fn network(app: Option<&str>) -> Caller {
         lane: None,
     });
     let account = Account::new(tokens::tests::BOUNDS);
-    Caller::Network(Arc::new(Network { of, account }))
+    Caller::Network(Arc::new(Network::new(of, account)))
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! does): it is asked each [`RELOAD_EVERY`] whether they did, so that the end of a session
 //! takes hold within a second. What this process changes itself takes hold at once.
 
+mod manage;
 mod session;
 mod sign_in;
 
@@ -17,6 +18,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 
+pub use manage::Listed;
 pub use session::{IDLE, LASTS, Session};
 pub use sign_in::{Attempt, NotSignedIn, Outcome};
 
@@ -313,7 +315,9 @@ fn owners(accounts: Vec<StoredAccount>) -> HashMap<String, Owner> {
             );
             continue;
         };
-        let password_hash = account.password_hash;
+        // No password lets anybody in for now.
+        let is_enabled = account.disabled_at_ms.is_none();
+        let password_hash = account.password_hash.filter(|_| is_enabled);
         owners.insert(
             account.id,
             Owner {

@@ -126,7 +126,7 @@ impl People {
     ) -> Result<Person, NotSignedIn> {
         self.check_set_up(key, now).await?;
         let hash = self.0.hasher.hash(password).await?;
-        let account = person::draft(name, Role::Admin, hash, now.as_millisecond());
+        let account = person::draft(name, Role::Admin, Some(hash), now.as_millisecond());
         let by = By {
             client,
             ..By::actor(Actor::anyone()).because("by the set-up link")

@@ -47,7 +47,7 @@ impl Fixture {
             .await
             .unwrap();
         for (name, role) in [("ada", Role::Viewer), ("bob", Role::Admin)] {
-            let account = person::draft(name.to_owned(), role, hash.clone(), 0);
+            let account = person::draft(name.to_owned(), role, Some(hash.clone()), 0);
             fixture.store.add_account(&account, 9, &by()).await.unwrap();
         }
         fixture.people.0.look_since(Instant::now()).await;

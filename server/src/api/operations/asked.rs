@@ -16,29 +16,29 @@ use crate::{
 /// What an operator wants, and of whom.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wish {
+pub(crate) struct Wish {
     /// Left out: the whole upstream. Breakers need one.
-    scope: Option<Scope>,
+    pub(crate) scope: Option<Scope>,
     /// Left out: the configured one.
     #[schema(max_length = 256)]
-    app: Option<String>,
+    pub(crate) app: Option<String>,
     #[schema(max_length = 256)]
-    tenant: Option<String>,
+    pub(crate) tenant: Option<String>,
     #[schema(max_length = 256)]
-    user: Option<String>,
+    pub(crate) user: Option<String>,
     /// When it is to end by itself, RFC 3339, ahead; not for what holds at once.
     #[schema(format = DateTime)]
-    until: Option<String>,
+    pub(crate) until: Option<String>,
     /// One line for the log.
     #[schema(min_length = 1, max_length = 500)]
-    reason: String,
+    pub(crate) reason: String,
 }
 
 /// Whom it concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = SteeringScope)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     Upstream,
     App,
     Tenant,

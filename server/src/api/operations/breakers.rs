@@ -10,10 +10,12 @@ use utoipa::IntoResponses;
 
 use super::super::json::BodyRefused;
 use super::asked::{Lasting, Wish};
-use super::target::{Asked, OfWorkload, Steered, Steering};
+use super::order::{Done, Order, Steered, Steering};
+use super::target::{Asked, OfWorkload};
 use super::{Answer, Refused, in_force, not_done};
 use crate::{
     audit::action,
+    http::Problem,
     limiter::{Limiter, NotDone},
 };
 
@@ -48,7 +50,7 @@ enum Forced {
     responses(BodyRefused, Refused, Forced)
 )]
 pub(super) async fn open(asked: Asked<OfWorkload>) -> Answer {
-    force(&asked, true).await
+    forced(asked.order.force(true).await?)
 }
 
 /// Let the calls of a budget through, whatever the upstream says
@@ -64,7 +66,7 @@ pub(super) async fn open(asked: Asked<OfWorkload>) -> Answer {
     responses(BodyRefused, Refused, Forced)
 )]
 pub(super) async fn close(asked: Asked<OfWorkload>) -> Answer {
-    force(&asked, false).await
+    forced(asked.order.force(false).await?)
 }
 
 /// Forget what was forced on a budget and what was learnt of it
@@ -78,53 +80,80 @@ pub(super) async fn close(asked: Asked<OfWorkload>) -> Answer {
     responses(BodyRefused, Refused, Forced)
 )]
 pub(super) async fn reset(asked: Asked<OfWorkload>) -> Answer {
-    let (limiter, key) = asked.budget()?;
-    asked.wish.is_for_now()?;
-    steer(&asked, limiter, &key, action::BREAKER_RESET, || {
-        limiter.reset_breaker(&key)
-    })
-    .await
+    forced(asked.order.reset().await?)
 }
 
-async fn force(asked: &Asked<OfWorkload>, open: bool) -> Answer {
-    let (limiter, key) = asked.budget()?;
-    let now = asked.api.limiters.clock().wall_now();
-    let lasts = asked.wish.lasts(now, FORCED)?;
-    let action = if open {
-        action::BREAKER_OPEN
-    } else {
-        action::BREAKER_CLOSE
-    };
-    let note = asked.note()?;
-    steer(asked, limiter, &key, action, || {
-        limiter.force_breaker(&key, open, lasts, &note)
-    })
-    .await
+fn forced(steered: Steered<Breaker>) -> Answer {
+    Ok(in_force(Json(steered.now)))
 }
 
-async fn steer(
-    asked: &Asked<OfWorkload>,
-    limiter: &Limiter,
-    key: &Key,
-    action: &'static str,
-    act: impl FnOnce() -> Result<Breaker, NotDone>,
-) -> Answer {
-    let workload = limiter.limited().nth(key.workload).unwrap_or_default();
-    let steering = Steering {
-        action,
-        subject: format!("breaker:{}/{workload}", limiter.name()),
-        reason: asked.wish.reason()?,
-    };
-    let breaker = asked.steer(steering, || {
-        let was = limiter.breaker(key);
-        let breaker = act().map_err(not_done)?;
-        Ok(Steered {
-            was: Some(shown(key, &was)),
-            became: Some(shown(key, &breaker)),
-            answer: breaker,
+impl Order {
+    /// The breaker as it is now.
+    ///
+    /// # Errors
+    /// See [`Order::budget`].
+    pub(crate) fn breaker(&self) -> Result<Breaker, Problem> {
+        let (limiter, key) = self.budget()?;
+        Ok(limiter.breaker(&key))
+    }
+
+    /// Forces the breaker open or closed.
+    ///
+    /// # Errors
+    /// What is asked for cannot be, or cannot be written down.
+    pub(crate) async fn force(&self, open: bool) -> Result<Steered<Breaker>, Problem> {
+        let (limiter, key) = self.budget()?;
+        let now = self.api.limiters.clock().wall_now();
+        let lasts = self.wish.lasts(now, FORCED)?;
+        let action = if open {
+            action::BREAKER_OPEN
+        } else {
+            action::BREAKER_CLOSE
+        };
+        let note = self.note()?;
+        self.change(limiter, &key, action, || {
+            limiter.force_breaker(&key, open, lasts, &note)
         })
-    });
-    Ok(in_force(Json(breaker.await?)))
+        .await
+    }
+
+    /// Ends what the breaker was forced to, and forgets what it has learnt.
+    ///
+    /// # Errors
+    /// That cannot be, or cannot be written down.
+    pub(crate) async fn reset(&self) -> Result<Steered<Breaker>, Problem> {
+        let (limiter, key) = self.budget()?;
+        self.wish.is_for_now()?;
+        self.change(limiter, &key, action::BREAKER_RESET, || {
+            limiter.reset_breaker(&key)
+        })
+        .await
+    }
+
+    async fn change(
+        &self,
+        limiter: &Limiter,
+        key: &Key,
+        action: &'static str,
+        act: impl FnOnce() -> Result<Breaker, NotDone>,
+    ) -> Result<Steered<Breaker>, Problem> {
+        let workload = limiter.limited().nth(key.workload).unwrap_or_default();
+        let steering = Steering {
+            action,
+            subject: format!("breaker:{}/{workload}", limiter.name()),
+            reason: self.wish.reason()?,
+        };
+        let done = self.steer(steering, || {
+            let was = limiter.breaker(key);
+            let now = act().map_err(not_done)?;
+            Ok(Done {
+                was: Some(shown(key, &was)),
+                became: Some(shown(key, &now)),
+                answer: Steered { was, now },
+            })
+        });
+        done.await
+    }
 }
 
 /// Whose breaker, and how it is.

@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 
 use super::super::json::BodyRefused;
 use super::asked::{Lasting, Scope, Wish};
-use super::target::{Asked, OfUpstream, Steered, Steering};
+use super::order::{Done, Order, Steered, Steering};
+use super::target::{Asked, OfUpstream};
 use super::{Answer, Refused, in_force, not_done};
 use crate::{
     audit::action,
@@ -60,25 +61,8 @@ struct Paused {
     )
 )]
 pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
-    let (limiter, whose) = asked.lane()?;
-    let now = asked.api.limiters.clock().wall_now();
-    let lasts = asked.wish.lasts(now, PAUSED)?;
-    let steering = Steering {
-        action: action::LANE_PAUSE,
-        subject: subject(limiter),
-        reason: asked.wish.reason()?,
-    };
-    let note = asked.note()?;
-    let paused = asked.steer(steering, || {
-        let was = in_force_on(limiter, &whose);
-        let pause = shown(&limiter.pause(whose, lasts, &note).map_err(not_done)?);
-        Ok(Steered {
-            was: was.as_ref().map(shown),
-            became: Some(pause.clone()),
-            answer: pause,
-        })
-    });
-    Ok(in_force(Json(paused.await?)))
+    let pause = asked.order.pause().await?.now;
+    Ok(in_force(Json(pause.as_ref().map(shown))))
 }
 
 /// End a pause, named as it began
@@ -97,26 +81,74 @@ pub(super) async fn pause(asked: Asked<OfUpstream>) -> Answer {
     )
 )]
 pub(super) async fn resume(asked: Asked<OfUpstream>) -> Answer {
-    let (limiter, whose) = asked.lane()?;
-    asked.wish.is_for_now()?;
-    let steering = Steering {
-        action: action::LANE_RESUME,
-        subject: subject(limiter),
-        reason: asked.wish.reason()?,
-    };
-    let resumed = asked.steer(steering, || {
-        let was = in_force_on(limiter, &whose);
-        if !limiter.resume(&whose).map_err(not_done)? {
-            return Err(not_paused());
-        }
-        Ok(Steered {
-            was: was.as_ref().map(shown),
-            became: None,
-            answer: (),
-        })
-    });
-    resumed.await?;
+    asked.order.resume().await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+impl Order {
+    /// The pause of exactly these, if one is in force.
+    ///
+    /// # Errors
+    /// See [`Order::lane`].
+    pub(crate) fn background(&self) -> Result<Option<Pause>, Problem> {
+        let (limiter, whose) = self.lane()?;
+        Ok(in_force_on(limiter, &whose))
+    }
+
+    /// Pauses background calls.
+    ///
+    /// # Errors
+    /// What is asked for cannot be, or cannot be written down.
+    pub(crate) async fn pause(&self) -> Result<Steered<Option<Pause>>, Problem> {
+        let (limiter, whose) = self.lane()?;
+        let now = self.api.limiters.clock().wall_now();
+        let lasts = self.wish.lasts(now, PAUSED)?;
+        let steering = Steering {
+            action: action::LANE_PAUSE,
+            subject: subject(limiter),
+            reason: self.wish.reason()?,
+        };
+        let note = self.note()?;
+        let paused = self.steer(steering, || {
+            let was = in_force_on(limiter, &whose);
+            let pause = limiter.pause(whose, lasts, &note).map_err(not_done)?;
+            Ok(Done {
+                was: was.as_ref().map(shown),
+                became: Some(shown(&pause)),
+                answer: Steered {
+                    was,
+                    now: Some(pause),
+                },
+            })
+        });
+        paused.await
+    }
+
+    /// Ends the pause of exactly these.
+    ///
+    /// # Errors
+    /// There is none, or that cannot be written down.
+    pub(crate) async fn resume(&self) -> Result<Steered<Option<Pause>>, Problem> {
+        let (limiter, whose) = self.lane()?;
+        self.wish.is_for_now()?;
+        let steering = Steering {
+            action: action::LANE_RESUME,
+            subject: subject(limiter),
+            reason: self.wish.reason()?,
+        };
+        let resumed = self.steer(steering, || {
+            let was = in_force_on(limiter, &whose);
+            if !limiter.resume(&whose).map_err(not_done)? {
+                return Err(not_paused());
+            }
+            Ok(Done {
+                was: was.as_ref().map(shown),
+                became: None,
+                answer: Steered { was, now: None },
+            })
+        });
+        resumed.await
+    }
 }
 
 fn subject(limiter: &Limiter) -> String {

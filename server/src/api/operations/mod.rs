@@ -1,12 +1,16 @@
 //! `/api/v1/breakers` and `/api/v1/lanes`: operators force breakers and pause background calls.
 //!
-//! Whom it concerns is read in [`target`], what is wished for in [`asked`]. Everything ends by
+//! Whom it concerns is read in [`target`], what is wished for in [`asked`]; [`order`] does it. Everything ends by
 //! itself, is written down before it is answered, and is audited with its reason.
 
 mod asked;
 mod breakers;
 mod lanes;
+mod order;
 mod target;
+
+pub(crate) use asked::{Scope as SteeringScope, Wish};
+pub(crate) use order::{Order, Steered};
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};

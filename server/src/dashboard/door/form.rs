@@ -9,6 +9,9 @@ use crate::http::Problem;
 /// The longest form, in bytes: names and passwords, escaped.
 const FORM_BYTES_MAX: usize = 8 * 1024;
 
+/// The longest form of any fields, in bytes: lists of apps and sites, escaped.
+const FIELDS_BYTES_MAX: usize = 32 * 1024;
+
 /// The longest address to go on to, in bytes.
 const TO_BYTES_MAX: usize = 2 * 1024;
 
@@ -35,6 +38,50 @@ impl Asked {
     /// What a form holds, and the head of its request.
     pub(in crate::dashboard) async fn in_form(request: Request) -> Result<(Parts, Self), Problem> {
         form(request, FORM_BYTES_MAX).await
+    }
+}
+
+/// What any form holds: names and values, of which a name may have several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::dashboard) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// What a form holds, and the head of its request.
+    pub(in crate::dashboard) async fn in_form(request: Request) -> Result<(Parts, Self), Problem> {
+        let (parts, fields) = form(request, FIELDS_BYTES_MAX).await?;
+        Ok((parts, Self(fields)))
+    }
+
+    /// What stands in an address; nothing where it cannot be read.
+    pub(in crate::dashboard) fn in_address(query: Option<&str>) -> Self {
+        let query = query.unwrap_or_default();
+        Self(serde_urlencoded::from_str(query).unwrap_or_default())
+    }
+
+    /// The first value of this name without the blanks around it; empty: there is none.
+    pub(in crate::dashboard) fn get(&self, name: &str) -> &str {
+        let mut named = self.0.iter().filter(|(it, _)| it == name);
+        named.next().map_or("", |(_, value)| value.trim())
+    }
+
+    /// All values of this name.
+    pub(in crate::dashboard) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = self.0.iter().filter(move |(it, _)| it == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
+    /// What stands between commas, without blanks.
+    pub(in crate::dashboard) fn list(&self, name: &str) -> Vec<String> {
+        let items = self.get(name).split(',').map(str::trim);
+        items
+            .filter(|item| !item.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Whether a mark of this name is set.
+    pub(in crate::dashboard) fn is_set(&self, name: &str) -> bool {
+        !self.get(name).is_empty()
     }
 }
 

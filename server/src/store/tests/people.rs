@@ -8,7 +8,9 @@ fn account(id: u8, name: &str, role: &str) -> StoredAccount {
         name: name.to_owned(),
         role: role.to_owned(),
         password_hash: Some(format!("hash of {name}")),
+        oidc_subject: None,
         created_at_ms: i64::from(id),
+        disabled_at_ms: None,
     }
 }
 
