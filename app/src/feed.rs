@@ -145,7 +145,8 @@ impl Feed {
             match self.page {
                 Page::Overview => browser::start(self),
                 Page::User => poll::start(self),
-                Page::Limits | Page::Workload | Page::Settings | Page::Nowhere => {}
+                // The server renders the others alone.
+                _ => {}
             }
         });
     }
