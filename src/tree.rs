@@ -25,7 +25,7 @@ pub(crate) struct Place(NonZeroU32);
 
 impl Place {
     /// The place of this position; a vector that long does not fit any memory.
-    fn at(position: usize) -> Self {
+    pub(crate) fn at(position: usize) -> Self {
         let number = u32::try_from(position).unwrap_or(u32::MAX - 1) + 1;
         Self(NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN))
     }
