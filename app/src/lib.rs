@@ -7,6 +7,8 @@
 
 #[cfg(feature = "ssr")]
 mod accounts;
+#[cfg(feature = "ssr")]
+mod alerts;
 mod announcer;
 #[cfg(feature = "ssr")]
 mod audit;
@@ -27,6 +29,8 @@ mod erase;
 mod feed;
 mod frame;
 mod instant;
+#[cfg(feature = "ssr")]
+mod letter;
 #[cfg(feature = "ssr")]
 mod limits;
 pub mod live;
@@ -56,12 +60,16 @@ pub use accounts::{
     AccountForm, AccountPage, AccountSession, Accounts, ListedAccount, account, accounts,
 };
 #[cfg(feature = "ssr")]
+pub use alerts::{Alerts, Fate, ShownIncident, ShownMessage, alerts};
+#[cfg(feature = "ssr")]
 pub use audit::{Audit, AuditChange, AuditEntry, AuditFilters, ChainState, Verified, audit};
 #[cfg(feature = "ssr")]
 pub use backend::{Asked, Backend, SharedBackend};
 #[cfg(feature = "ssr")]
 pub use door::{DOOR_POLICY, Door, Said, door};
 pub use frame::App;
+#[cfg(feature = "ssr")]
+pub use letter::{Letter, LetterPart, letter};
 #[cfg(feature = "ssr")]
 pub use limits::{
     Change, Conflict, Draft, Editor, History, Lane, LayerDraft, Limited, LimitsList, Made,
@@ -72,7 +80,7 @@ pub use nav::ways;
 #[cfg(feature = "ssr")]
 pub use operate::{Operate, Steer, Target, background, breaker, operate};
 #[cfg(feature = "ssr")]
-pub use overview::name::in_words;
+pub use overview::name::{in_words, visible};
 #[cfg(feature = "ssr")]
 pub use pages::limits_path;
 #[cfg(feature = "ssr")]

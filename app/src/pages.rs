@@ -36,6 +36,8 @@ pub enum Page {
     Tokens,
     /// `/operate`, and what is below it
     Operate,
+    /// `/alerts`, which the server alone renders.
+    Alerts,
     /// Anywhere else.
     #[default]
     Nowhere,
@@ -46,6 +48,9 @@ pub const OVERVIEW_PATH: &str = "/";
 
 /// Where the limits of all workloads are.
 pub const LIMITS_PATH: &str = "/limits";
+
+/// Where trouble is listed, and who was told of it.
+pub const ALERTS_PATH: &str = "/alerts";
 
 /// Where people change what is their own.
 pub const SETTINGS_PATH: &str = "/settings";

@@ -7,8 +7,8 @@ use spillway_simulator::{Latency, Rejected, Settings, Windows};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use crate::{
-    audit::Audit, config, demo::Demo, limiter::Recovery, policy::PolicyArgs, serve, telemetry,
-    token::Token, user::User,
+    audit::Audit, config, demo::Demo, limiter::Recovery, mail::MailArgs, policy::PolicyArgs, serve,
+    telemetry, token::Token, user::User,
 };
 
 /// Keeps applications inside the limits of the APIs they call, so that these never have
@@ -74,6 +74,8 @@ pub enum Command {
     Audit(Audit),
     /// Makes, lists, changes and removes the accounts with which people sign in
     User(User),
+    /// Tries whether mail goes out
+    Mail(MailArgs),
 }
 
 /// `spillway serve`
@@ -135,7 +137,8 @@ impl Cli {
             | Command::Token(_)
             | Command::User(_)
             | Command::Policy(_)
-            | Command::Audit(_) => LevelFilter::WARN,
+            | Command::Audit(_)
+            | Command::Mail(_) => LevelFilter::WARN,
         };
         let filter = self.log.filter.clone();
         quietened(filter.unwrap_or_else(|| Targets::new().with_default(default)))

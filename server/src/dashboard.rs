@@ -2,6 +2,7 @@
 //! them to life in the browser, and the [`door`] in front of them.
 
 mod accounts;
+mod alerts;
 mod audit;
 mod csv;
 mod door;
@@ -39,6 +40,7 @@ use tower_http::services::ServeDir;
 
 use crate::{
     access::{Access, Network, Role},
+    alerts::Recipient,
     api::Api,
     audit::Trail,
     http::{Problem, Visitor, sign_in_first},
@@ -115,6 +117,7 @@ pub(crate) fn described() -> Router<Pages> {
         .route("/api", any(|| async { Problem::not_found() }))
         .merge(accounts::routes())
         .merge(audit::routes())
+        .merge(alerts::routes())
         .merge(door::routes())
         .merge(operate::routes())
         .merge(settings::routes())
@@ -140,6 +143,8 @@ pub struct Entrance {
     pub networks: Vec<(String, Arc<Network>)>,
     /// The names of the upstreams there are.
     pub upstreams: Vec<String>,
+    /// Who is told that something is wrong.
+    pub told: Vec<Recipient>,
 }
 
 /// What pages are rendered with.

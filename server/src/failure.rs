@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use crate::{audit, config, demo, policy, serve, simulate, token, user};
+use crate::{audit, config, demo, mail, policy, serve, simulate, token, user};
 
 /// What was asked for is impossible as it was configured; no port was bound, or it was
 /// given back at once.
@@ -38,6 +38,9 @@ pub enum Failure {
     /// Limits were not exported, compared or changed.
     #[error(transparent)]
     Policy(#[from] policy::Error),
+    /// Mail was not sent.
+    #[error(transparent)]
+    Mail(#[from] mail::Error),
     /// Signals cannot be listened for.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -61,6 +64,7 @@ impl Failure {
             Self::Audit(error) => error.at_start(),
             Self::User(error) => error.at_start(),
             Self::Policy(error) => error.at_start(),
+            Self::Mail(error) => error.at_start(),
             Self::Signals(_) | Self::Output(_) | Self::Logs(_) => false,
         };
         ExitCode::from(if misconfigured { MISCONFIGURED } else { FAILED })

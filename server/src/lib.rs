@@ -9,15 +9,17 @@
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`chart`]: values and states over time, as SVG.
 //! - [`history`]: how full limits were and what became of calls, for 30 days.
+//! - [`alerts`]: who is told that something is wrong; [`outbox`]: what is owed to them.
 //! - [`metrics`]: what Prometheus reads.
 //! - [`traces`]: spans for OpenTelemetry.
 //! - [`store`]: the only module that knows SQL.
 //! - [`http`]: who may ask at all, how errors look, and how a listener ends.
 //! - [`open_files`]: raises the limit that every connection counts against.
-//! - [`serve`], [`demo`], [`simulate`], [`token`], [`user`], [`audit`] and [`policy`]: the
+//! - [`serve`], [`demo`], [`simulate`], [`token`], [`user`], [`audit`], [`mail`] and [`policy`]: the
 //!   commands; [`failure`]: how they end; [`table`]: what they list.
 
 pub mod access;
+pub mod alerts;
 pub mod api;
 pub mod audit;
 pub mod chart;
@@ -33,8 +35,10 @@ pub mod history;
 pub mod http;
 pub mod limiter;
 pub mod live;
+pub mod mail;
 pub mod metrics;
 pub mod open_files;
+pub mod outbox;
 pub mod policy;
 pub mod serve;
 pub mod simulate;

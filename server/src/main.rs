@@ -9,7 +9,7 @@ use spillway_server::{
     demo,
     failure::Failure,
     http::Shutdown,
-    open_files, policy, serve, simulate, telemetry, token, user,
+    mail, open_files, policy, serve, simulate, telemetry, token, user,
 };
 
 /// A call allocates some hundred times, its own state among it, which is more than glibc keeps at
@@ -45,6 +45,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Token(command) => Ok(token::run(&command, jiff::Timestamp::now()).await?),
         Command::Policy(command) => Ok(policy::run(&command, jiff::Timestamp::now()).await?),
         Command::Audit(command) => Ok(audit::run(&command, jiff::Timestamp::now()).await?),
+        Command::Mail(command) => Ok(mail::run(&command, jiff::Timestamp::now()).await?),
     }
 }
 

@@ -26,6 +26,7 @@ use crate::{
         Access, People, Tokens, TrustedProxies,
         set_up::{SetUp, SetUpKey},
     },
+    alerts::{Alerts, Told},
     api::{self, Api},
     audit::{Act, By, Trail, action},
     config::{self, Config, PolicySource, WebAddress},
@@ -41,6 +42,7 @@ use crate::{
     limiter::{self, Limiters, Recovery},
     live::Publisher,
     metrics::{Counters, Metrics},
+    outbox::{self, Carriers, Outbox, Sending},
     policy::Policies,
     store::{self, Store},
     traces::{self, Traces},
@@ -118,6 +120,12 @@ pub enum Error {
     /// The listeners' certificate cannot be served.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Nobody could be told of trouble.
+    #[error(transparent)]
+    Outbox(#[from] outbox::Misconfigured),
+    /// What goes on cannot be read.
+    #[error("server.database_url")]
+    Alerts(#[source] store::Error),
     /// No certificates to know upstreams by.
     #[error("upstreams")]
     Roots(#[from] gateway::RootsError),
@@ -175,6 +183,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     options.check(&config)?;
     let tls = config.server.tls.clone().map(Tls::load).transpose()?;
+    let carriers = Carriers::new(&config)?;
     let _state_dir = StateDir::take(&config.server.state_dir)?;
     let secret = key_secret::load(&config.server.state_dir)?;
     let store = Store::open(&config.server.database_url).await?;
@@ -205,6 +214,18 @@ pub async fn run(
     let limiters = Arc::new(limiters);
     let file_rules = config.server.policy_source == PolicySource::File;
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), file_rules);
+    let outbox = Outbox::default();
+    let told = Told::of(&config, &listeners.ready.dashboard);
+    let alerts = Alerts::restored(
+        store.clone(),
+        Arc::clone(&limiters),
+        outbox.clone(),
+        counters.outbox.clone(),
+        &config.alerts,
+        told,
+    )
+    .await
+    .map_err(Error::Alerts)?;
     let house = House {
         config,
         access,
@@ -214,9 +235,11 @@ pub async fn run(
         gateway,
         counters,
         traces,
+        carriers,
+        outbox,
         shutdown,
     };
-    house.run(listeners, ready).await
+    house.run(listeners, alerts, ready).await
 }
 
 impl Options {
@@ -372,6 +395,8 @@ struct House {
     gateway: GatewayState,
     counters: Counters,
     traces: Traces,
+    carriers: Carriers,
+    outbox: Outbox,
     shutdown: Shutdown,
 }
 
@@ -398,7 +423,12 @@ impl Backend for Shown {
 }
 
 impl House {
-    async fn run(self, listeners: Listeners, ready: impl FnOnce(Ready)) -> Result<(), Error> {
+    async fn run(
+        self,
+        listeners: Listeners,
+        alerts: Alerts,
+        ready: impl FnOnce(Ready),
+    ) -> Result<(), Error> {
         let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
         let guard = Guard {
             hosts: self.hosts(&listeners.ready),
@@ -416,6 +446,11 @@ impl House {
         let publishing = tokio::spawn(publisher.run());
         let policies = tokio::spawn(self.policies.clone().keep());
         let history = tokio::spawn(self.history().run(self.shutdown.clone()));
+        let alerts = tokio::spawn(alerts.run());
+        let sending = self
+            .sending()
+            .run(self.outbox.clone(), self.shutdown.clone());
+        let sending = tokio::spawn(sending);
         let keeping = self.keep_access();
         let (stopped_at, (), ()) = tokio::join!(
             self.stop(),
@@ -428,8 +463,20 @@ impl House {
         if tokio::time::timeout(GRACE, history).await.is_err() {
             tracing::warn!("the last of the history is not written");
         }
+        alerts.abort();
         keeping.iter().for_each(JoinHandle::abort);
+        // It ends by itself, soon.
+        let _ = sending.await;
         self.end(GRACE.saturating_sub(stopped_at.elapsed())).await
+    }
+
+    fn sending(&self) -> Sending {
+        Sending::new(
+            self.store.clone(),
+            self.carriers.clone(),
+            self.counters.outbox.clone(),
+            self.limiters.clock().scale(),
+        )
     }
 
     /// Notices who is let in no more.
@@ -478,6 +525,7 @@ impl House {
                 .iter()
                 .map(|it| it.name.clone())
                 .collect(),
+            told: Told::of(&self.config, &ready.dashboard).recipients,
         };
         let workloads = Workloads::new(Arc::clone(&self.limiters), self.history());
         let site_dir = &self.config.server.site_dir;

@@ -109,7 +109,7 @@ fn what_is_wrong_ends_with_one_line_that_names_the_key_and_exit_code_2() {
         ),
         (
             format!("{}[mail]\n", config_text(dir, NOBODY)),
-            "mail: not supported yet",
+            "mail.smtp_url: is missing",
         ),
         ("[server\n".to_owned(), "spillway.toml: line 1: "),
     ];

@@ -27,6 +27,8 @@ pub enum Icon {
     Home,
     /// What may be used: a gate.
     Limits,
+    /// Trouble that somebody is told of: a bell.
+    Alerts,
     /// What is one's own: sliders.
     Settings,
     /// What was done: lines.
@@ -62,6 +64,7 @@ impl Icon {
             Self::Key => "M4 16a4 4 0 1 0 8 0a4 4 0 1 0-8 0M11 13l9-9M16 8l3 3",
             Self::People => "M8 8a4 4 0 1 0 8 0a4 4 0 1 0-8 0M4 21c0-5 4-7 8-7s8 2 8 7",
             Self::Held => "M9 6v12M15 6v12",
+            Self::Alerts => "M6 17h12l-2-3v-4a4 4 0 0 0-8 0v4zM10 20h4",
             Self::Settings => {
                 "M4 7h9M19 7h1M13 7a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 17h1M11 17h9M5 17a3 3 0 1 0 6 0a3 3 0 1 0-6 0"
             }

@@ -7,8 +7,10 @@
 //! protection that is not there.
 
 mod address;
+mod alerts;
 mod error;
 mod global;
+mod mail;
 mod networks;
 mod origins;
 mod paths;
@@ -26,8 +28,10 @@ use serde::Deserialize;
 use toml::Table;
 
 pub use address::{AddressError, WebAddress};
+pub use alerts::{Alerts, Webhook};
 pub use error::Error;
 pub use global::NAME as GLOBAL;
+pub use mail::{Mail, MailServer, MailServerError, Security};
 pub use networks::ClientNetwork;
 pub use origins::Origins;
 pub use paths::{PathPattern, PatternError};
@@ -48,6 +52,10 @@ pub struct Config {
     pub server: Server,
     /// What is told of requests to other systems.
     pub telemetry: Telemetry,
+    /// Where mail goes; `None`: nobody is told by mail.
+    pub mail: Option<Mail>,
+    /// What counts as trouble, and who is told.
+    pub alerts: Alerts,
     /// The throttled APIs, by name, at least one.
     pub upstreams: Vec<Upstream>,
 }
@@ -94,6 +102,8 @@ impl Config {
         Ok(Self {
             server: raw.server.check()?,
             telemetry: raw.telemetry.check()?,
+            mail: raw.mail.map(mail::Raw::check).transpose()?,
+            alerts: raw.alerts.check()?,
             upstreams: raw
                 .upstreams
                 .into_iter()
@@ -112,8 +122,9 @@ struct Raw {
     telemetry: telemetry::Raw,
     #[serde(default)]
     upstreams: BTreeMap<String, upstream::Raw>,
-    #[serde(default, rename = "mail")]
-    _mail: Option<source::NotYet>,
+    mail: Option<mail::Raw>,
+    #[serde(default)]
+    alerts: alerts::Raw,
 }
 
 #[cfg(test)]

@@ -25,7 +25,12 @@ fn what_is_left_out_has_its_documented_default() {
         server,
         upstreams,
         telemetry,
+        mail,
+        alerts,
     } = with("").unwrap();
+    assert!(mail.is_none());
+    assert_eq!(alerts, Alerts::default());
+    assert_eq!(alerts.tell_after, Duration::from_secs(300));
     assert_eq!(telemetry.otlp_endpoint, None);
     assert_eq!(server.listen.to_string(), "127.0.0.1:3000");
     assert_eq!(server.gateway_listen.to_string(), "127.0.0.1:3001");
@@ -248,7 +253,52 @@ fn what_is_wrong_is_named() {
             with("[server]\nallowed_hosts = ['a', '*.example.org:443']"),
             "server.allowed_hosts[1]: must name one host: wildcards are not supported",
         ),
-        (with("[mail]\nsmtp_url = 'x'"), "mail: not supported yet"),
+        (with("[mail]"), "mail.smtp_url: is missing"),
+        (
+            with("[mail]\nsmtp_url = 'x'"),
+            "mail.smtp_url: must be an address like smtp://mail.example.org:25 or \
+             smtps://user:password@mail.example.org",
+        ),
+        (
+            with("[mail]\nsmtp_url = 'smtp://127.0.0.1'"),
+            "mail.from: is missing",
+        ),
+        (
+            with(
+                "[mail]\nsmtp_url = 'smtp://127.0.0.1'\nfrom = 'a@b.example'\nto = ['c@d.example', 'e']",
+            ),
+            "mail.to[1]: must be an address like spillway@example.org or Spillway \
+             <spillway@example.org>",
+        ),
+        (
+            with("[alerts]\nover_after_s = 0"),
+            "alerts.over_after_s: must be from 1 to 86400",
+        ),
+        (
+            with(
+                "[alerts]\nwebhooks = [{ name = 'a', url = 'http://127.0.0.1:1/', secret_file = 'x' }]",
+            ),
+            "alerts.webhooks[0].url: must be https; http is for programs on this machine, with \
+             `private = true`",
+        ),
+        (
+            with(
+                "[alerts]\nwebhooks = [{ name = 'a', url = 'http://10.0.0.1/', secret_file = 'x', private = true }]",
+            ),
+            "alerts.webhooks[0].url: must be https; http is for programs on this machine, with \
+             `private = true`",
+        ),
+        (
+            with("[alerts]\nwebhooks = [{ name = 'a', url = 'https://a/?key=1' }]"),
+            "alerts.webhooks[0].secret_file: is missing: a file that holds what requests are \
+             signed with",
+        ),
+        (
+            with(
+                "[alerts]\nwebhooks = [{ name = 'a', url = 'https://a/', secret_file = 'x' }, { name = 'a', url = 'https://b', secret_file = 'y' }]",
+            ),
+            "alerts.webhooks[1].name: is there twice",
+        ),
         (Config::parse(""), "upstreams: none is given"),
         (
             Config::parse("[upstreams.graph]"),

@@ -131,6 +131,7 @@ const RULES: &[(&str, Rule)] = &[
     ("/tokens", Rule::Page(Role::Viewer)),
     ("/tokens/new", Rule::Page(Role::Admin)),
     ("/tokens/revoke", Rule::Page(Role::Admin)),
+    ("/alerts", Rule::Page(Role::Viewer)),
     ("/settings", Rule::Page(Role::Member)),
     ("/settings/password", Rule::Page(Role::Member)),
     ("/settings/sessions/end", Rule::Page(Role::Member)),

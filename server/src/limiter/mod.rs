@@ -29,6 +29,7 @@ mod restore;
 mod shards;
 mod tally;
 mod traffic;
+mod trouble;
 mod user;
 mod view;
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use prometheus::{Encoder as _, Registry, TextEncoder, process_collector::ProcessCollector};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::limiter::Limiters;
+use crate::{limiter::Limiters, outbox};
 use family::Family;
 pub use traffic::{Traffic, Via};
 
@@ -39,6 +39,8 @@ pub struct Counters {
     registry: Registry,
     /// What upstreams answered.
     pub traffic: Traffic,
+    /// What became of messages.
+    pub outbox: outbox::Counters,
 }
 
 impl Counters {
@@ -49,8 +51,13 @@ impl Counters {
     pub fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let traffic = Traffic::new(&registry)?;
+        let outbox = outbox::Counters::new(&registry)?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
-        Ok(Self { registry, traffic })
+        Ok(Self {
+            registry,
+            traffic,
+            outbox,
+        })
     }
 }
 

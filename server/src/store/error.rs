@@ -68,6 +68,9 @@ pub enum Error {
     /// A valid token has that name.
     #[error("a valid token has this name already")]
     NameTaken,
+    /// As many messages are owed as may be.
+    #[error("{0} messages are owed already, and more may not be")]
+    OutboxFull(u32),
     /// As many tokens are valid as may be.
     #[error("{0} tokens are valid already, and more may not be")]
     TooMany(u32),

@@ -8,8 +8,10 @@ mod audit;
 mod audit_checks;
 mod error;
 mod history;
+mod incidents;
 mod instance;
 mod invitations;
+mod outbox;
 mod policies;
 mod sessions;
 mod tokens;
@@ -34,8 +36,12 @@ pub use audit::{AuditQuery, NotAudited};
 pub use audit_checks::AuditCheck;
 pub use error::{Error, OpenError, Reason};
 pub use history::{HistoryKept, HistoryPlace, HistoryRow, StoredPoint};
+pub use incidents::{Replacement, StoredIncident};
 pub use instance::Instance;
 pub use invitations::StoredInvitation;
+pub use outbox::{
+    Head, Kind, MessageState, NewMessage, OWED_MAX, OutboxFigures, Settlement, StoredMessage,
+};
 pub use policies::{NewPolicy, PolicyPlace, StoredPolicy};
 pub use sessions::StoredSession;
 pub use tokens::{StoredToken, TokensVersion};

@@ -187,6 +187,7 @@ const PAGES: &[(&str, &str, Takes)] = &[
     ("GET", "/tokens/new", Takes::Page(Role::Admin)),
     ("POST", "/tokens/new", Takes::Page(Role::Admin)),
     ("POST", "/tokens/revoke", Takes::Page(Role::Admin)),
+    ("GET", "/alerts", Takes::Page(Role::Viewer)),
     ("GET", "/settings", Takes::Page(Role::Member)),
     ("POST", "/settings/password", Takes::Page(Role::Member)),
     ("POST", "/settings/sessions/end", Takes::Page(Role::Member)),
