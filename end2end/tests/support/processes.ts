@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Line } from './line';
 import { answers, binary, freePorts, Process } from './process';
 
 /** The password of every account. */
@@ -15,17 +16,17 @@ export class Spillway {
   private constructor(
     private readonly folder: string,
     private readonly simulator: Process,
-    private readonly ports: { dashboard: number; gateway: number; simulator: number },
+    private readonly ports: { dashboard: number; gateway: number; simulator: number; line: number },
     private readonly closed: boolean,
   ) {}
 
   /** `closed`: people have to sign in. */
   static async start(closed = false): Promise<Spillway> {
     const folder = await mkdtemp(join(tmpdir(), 'spillway-e2e-'));
-    const [dashboard, gateway, simulator] = await freePorts(3);
+    const [dashboard, gateway, simulator, line] = await freePorts(4);
     const quick = ['--latency-ms-min', '5', '--latency-ms-max', '20'];
     const lookalike = new Process(['simulate', '--listen', `127.0.0.1:${simulator}`, ...quick], folder);
-    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator }, closed);
+    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator, line }, closed);
     await writeFile(join(folder, 'spillway.toml'), spillway.configuration());
     await answers(lookalike, `http://127.0.0.1:${simulator}/_sim/stats`);
     await spillway.startServer();
@@ -38,6 +39,12 @@ export class Spillway {
 
   get gateway(): string {
     return `http://127.0.0.1:${this.ports.gateway}`;
+  }
+
+  /** A line to the dashboard that can be cut, and where it begins. */
+  async line(): Promise<{ line: Line; dashboard: string }> {
+    const line = await Line.open(this.ports.line, this.ports.dashboard);
+    return { line, dashboard: `http://127.0.0.1:${this.ports.line}` };
   }
 
   async startServer(): Promise<void> {
@@ -150,12 +157,14 @@ export class Spillway {
   }
 
   private configuration(): string {
+    const hosts = [this.ports.dashboard, this.ports.gateway, this.ports.line];
     return `
 [server]
 listen = "127.0.0.1:${this.ports.dashboard}"
 gateway_listen = "127.0.0.1:${this.ports.gateway}"
 public_url = "${this.dashboard}"
 gateway_url = "${this.gateway}"
+allowed_hosts = [${hosts.map((port) => `"127.0.0.1:${port}"`).join(', ')}]
 database_url = "sqlite://${join(this.folder, 'spillway.db')}"
 state_dir = "${this.folder}"
 
