@@ -1,5 +1,7 @@
 //! How granted calls end, or go on.
 
+use smallvec::SmallVec;
+
 use crate::call::{Permit, Scope};
 use crate::decision::{Ended, NotRenewed};
 use crate::engine::Engine;
@@ -120,7 +122,7 @@ impl Engine {
     }
 
     /// The budgets that a lease is charged to.
-    pub(crate) fn charged_places(&self, held: &Held) -> Vec<Place> {
+    pub(crate) fn charged_places(&self, held: &Held) -> SmallVec<[Place; 8]> {
         let leaves = [Some(held.user), held.global].into_iter().flatten();
         let lineages = leaves.flat_map(|leaf| self.tree.lineage(leaf));
         let charged = lineages.filter(|place| {

@@ -8,6 +8,8 @@
 //! | 502, 503, 504, none at all | the app's outage record, once several users see nothing else |
 //! | any other | all: it proves that they work |
 
+use smallvec::SmallVec;
+
 use crate::breaker::{Answered, Breaker, Reason};
 use crate::call::{Lane, Permit, Scope};
 use crate::engine::Engine;
@@ -149,20 +151,13 @@ impl Engine {
         let now = self.advance(now);
         let held = *self.leases.get(permit)?;
         let own = self.tree.get(held.user)?.workload;
-        let mut budgets = Vec::with_capacity(Scope::ALL.len());
+        let mut budgets = SmallVec::new();
         for place in self.charged_places(&held) {
             // What the upstream says of a call concerns its workload's budgets alone.
             let node = self.tree.get(place).filter(|node| node.workload == own);
             budgets.extend(node.map(|node| (node.scope, place)));
         }
-        let key = self.tree.key(held.user)?;
-        Some(Answer {
-            now,
-            tenant: key.tenant.to_owned(),
-            user: key.user.to_owned(),
-            held,
-            budgets,
-        })
+        Some(Answer { now, held, budgets })
     }
 
     fn tell<T: Default>(
@@ -179,7 +174,18 @@ impl Engine {
             return T::default();
         };
         let shape = self.workloads[usize::from(node.workload)].shape.at(scope);
-        let answered = answer.answered(shape.calls_max);
+        let calls_max = shape.calls_max;
+        let Some(key) = self.tree.key(answer.held.user) else {
+            return T::default();
+        };
+        let (tenant, user) = (key.tenant.to_owned(), key.user.to_owned());
+        let answered = Answered {
+            now: answer.now,
+            permit: answer.held.permit,
+            granted_at: answer.held.granted_at,
+            user: (&tenant, &user),
+            calls_max,
+        };
         let told = self.tree.tell(*place, |breaker| {
             breaker.advance(answered.now);
             telling(breaker, &answered)
@@ -207,22 +213,10 @@ impl Engine {
 struct Answer {
     now: Instant,
     held: Held,
-    tenant: String,
-    user: String,
-    budgets: Vec<(Scope, Place)>,
+    budgets: SmallVec<[(Scope, Place); 4]>,
 }
 
 impl Answer {
-    fn answered(&self, calls_max: u32) -> Answered<'_> {
-        Answered {
-            now: self.now,
-            permit: self.held.permit,
-            granted_at: self.held.granted_at,
-            user: (&self.tenant, &self.user),
-            calls_max,
-        }
-    }
-
     /// The budgets that were named; one that is not charged stands for the next wider that is.
     fn named(&self, named: Named) -> Vec<Scope> {
         let mut scopes = Vec::new();
