@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     Answer, Shutdown, Tls,
     activity::Activity,
+    aside::Aside,
     calls::{Calls, ConnectionCalls, Peer},
     streams::Streams,
 };
@@ -123,19 +124,32 @@ where
     };
     let builder = protocols(Streams::of(&activity, patience.idle));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // Whatever ends a connection early is the client's; nothing is left to do.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = shutdown.begun() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+    let end = Aside::new(async {
+        tokio::select! {
+            () = shutdown.begun() => End::Shutdown,
+            () = activity.stalled(patience.idle) => End::Stalled,
         }
-        () = activity.stalled(patience.idle) => {
+    });
+    // Whatever ends a connection early is the client's; nothing is left to do.
+    let end = tokio::select! {
+        biased;
+        _ = connection.as_mut() => return,
+        end = end => end,
+    };
+    connection.as_mut().graceful_shutdown();
+    match end {
+        End::Shutdown => drop(connection.await),
+        End::Stalled => {
             tracing::debug!("a connection on which nothing moved is closed");
-            connection.as_mut().graceful_shutdown();
-            let _ = timeout(CUT_MAX, connection).await;
+            drop(timeout(CUT_MAX, connection).await);
         }
     }
+}
+
+/// What ends a connection from our side.
+enum End {
+    Shutdown,
+    Stalled,
 }
 
 fn protocols(streams: Streams) -> auto::Builder<Streams> {

@@ -8,6 +8,7 @@
 
 mod access_log;
 mod activity;
+mod aside;
 mod bounds;
 mod calls;
 mod connection;
