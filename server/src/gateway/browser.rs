@@ -33,6 +33,9 @@ use crate::{config::Origins, http::REQUEST_ID};
 /// engine accepts without shortening it (WebKit, 10 minutes).
 const PREFLIGHT_S: HeaderValue = HeaderValue::from_static("600");
 
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const REQUEST_PRIVATE_NETWORK: HeaderName =
     HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName =
@@ -58,10 +61,10 @@ pub(super) enum Asker {
 /// For a page that may not.
 pub(super) fn asker<B>(request: &Request<B>, listed: &Origins) -> Result<Asker, HeaderError> {
     let headers = request.headers();
-    let fetch = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-    let shown = fetch("sec-fetch-dest")
-        .is_some_and(|dest| SHOWN.iter().any(|shown| shown.as_bytes() == dest));
-    if shown || fetch("sec-fetch-mode") == Some(b"navigate") {
+    let fetch = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
+    let shown =
+        fetch(FETCH_DEST).is_some_and(|dest| SHOWN.iter().any(|shown| shown.as_bytes() == dest));
+    if shown || fetch(FETCH_MODE) == Some(b"navigate") {
         return Err(HeaderError::Navigation);
     }
     let preflight =
@@ -72,7 +75,7 @@ pub(super) fn asker<B>(request: &Request<B>, listed: &Origins) -> Result<Asker, 
             Ok(Asker::Preflight(origin.clone()))
         }
         (Some(origin), None) if listed.contains(origin) => Ok(Asker::Site(origin.clone())),
-        (None, _) if !preflight => match fetch("sec-fetch-site") {
+        (None, _) if !preflight => match fetch(FETCH_SITE) {
             None | Some(b"same-origin" | b"none") => Ok(Asker::Program),
             Some(_) => Err(HeaderError::Origin),
         },

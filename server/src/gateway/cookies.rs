@@ -8,6 +8,9 @@ const SESSION_COOKIES: [&str; 2] = ["spillway_session", "__Host-spillway"];
 /// Takes the dashboard's cookies out, and leaves the others as they are, in one header:
 /// HTTP/2 may split it, HTTP/1.1 must not (RFC 9113, 8.2.3).
 pub(super) fn drop_session(headers: &mut HeaderMap) {
+    if !headers.contains_key(COOKIE) {
+        return;
+    }
     let before: Vec<_> = headers.get_all(COOKIE).iter().cloned().collect();
     headers.remove(COOKIE);
     let kept: Vec<_> = before.iter().filter_map(without_session).collect();

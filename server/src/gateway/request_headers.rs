@@ -4,7 +4,7 @@ mod onward;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
-    header::{AUTHORIZATION, EXPECT},
+    header::{AUTHORIZATION, EXPECT, UPGRADE},
 };
 use spillway::Lane;
 
@@ -63,23 +63,19 @@ pub enum HeaderError {
 pub fn read(method: &Method, headers: &HeaderMap) -> Result<Asked, HeaderError> {
     refuse_ambiguity(headers)?;
     refuse_what_is_no_call(method, headers)?;
-    Ok(Asked {
-        user: text(headers, "spillway-user")?,
-        app: text(headers, "spillway-app")?,
-        lane: lane(headers)?,
-        weight: number(
-            headers,
-            "spillway-weight",
-            1,
-            "must be a whole number from 1 to 4294967295",
-        )?,
-        wait_ms: number(
-            headers,
-            "spillway-wait-ms",
-            0,
-            "must be a whole number of milliseconds",
-        )?,
-    })
+    let mut asked = Asked::default();
+    // One look at each header that there is: to look for one by its name costs as much.
+    for (name, value) in headers.iter().filter(|(name, _)| is_own(name)) {
+        match name.as_str() {
+            "spillway-user" => asked.user = Some(text("spillway-user", value)?),
+            "spillway-app" => asked.app = Some(text("spillway-app", value)?),
+            "spillway-lane" => asked.lane = Some(lane(value)?),
+            "spillway-weight" => asked.weight = Some(weight(value)?),
+            "spillway-wait-ms" => asked.wait_ms = Some(wait_ms(value)?),
+            _ => {}
+        }
+    }
+    Ok(asked)
 }
 
 /// Whether a header is Spillway's own.
@@ -101,7 +97,7 @@ fn refuse_ambiguity(headers: &HeaderMap) -> Result<(), HeaderError> {
 }
 
 fn refuse_what_is_no_call(method: &Method, headers: &HeaderMap) -> Result<(), HeaderError> {
-    let says = |name: &str, what: &str| {
+    let says = |name: HeaderName, what: &str| {
         let mut values = headers.get_all(name).iter();
         values.any(|value| {
             value
@@ -110,19 +106,16 @@ fn refuse_what_is_no_call(method: &Method, headers: &HeaderMap) -> Result<(), He
                 .eq_ignore_ascii_case(what.as_bytes())
         })
     };
-    if says("upgrade", "websocket") || *method == Method::CONNECT {
+    if says(UPGRADE, "websocket") || *method == Method::CONNECT {
         return Err(HeaderError::Upgrade);
     }
-    if headers.contains_key(EXPECT) && !says("expect", "100-continue") {
+    if headers.contains_key(EXPECT) && !says(EXPECT, "100-continue") {
         return Err(HeaderError::Expectation);
     }
     Ok(())
 }
 
-fn text(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, HeaderError> {
-    let Some(value) = headers.get(name) else {
-        return Ok(None);
-    };
+fn text(name: &'static str, value: &HeaderValue) -> Result<String, HeaderError> {
     let text = std::str::from_utf8(value.as_bytes())
         .map_err(|_| HeaderError::Malformed(name, "must be UTF-8"))?
         .trim();
@@ -132,43 +125,42 @@ fn text(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Heade
             "must be neither empty nor hold control characters",
         ));
     }
-    Ok(Some(text.to_owned()))
+    Ok(text.to_owned())
 }
 
-fn lane(headers: &HeaderMap) -> Result<Option<Lane>, HeaderError> {
-    let name = "spillway-lane";
-    match headers.get(name).map(HeaderValue::as_bytes) {
-        None => Ok(None),
-        Some(b"foreground") => Ok(Some(Lane::Foreground)),
-        Some(b"background") => Ok(Some(Lane::Background)),
-        Some(_) => Err(HeaderError::Malformed(
-            name,
+fn lane(value: &HeaderValue) -> Result<Lane, HeaderError> {
+    match value.as_bytes() {
+        b"foreground" => Ok(Lane::Foreground),
+        b"background" => Ok(Lane::Background),
+        _ => Err(HeaderError::Malformed(
+            "spillway-lane",
             "must be foreground or background",
         )),
     }
 }
 
+fn weight(value: &HeaderValue) -> Result<u32, HeaderError> {
+    let weight = number(value).and_then(|number| u32::try_from(number).ok());
+    weight
+        .filter(|&weight| weight >= 1)
+        .ok_or(HeaderError::Malformed(
+            "spillway-weight",
+            "must be a whole number from 1 to 4294967295",
+        ))
+}
+
+fn wait_ms(value: &HeaderValue) -> Result<u64, HeaderError> {
+    number(value).ok_or(HeaderError::Malformed(
+        "spillway-wait-ms",
+        "must be a whole number of milliseconds",
+    ))
+}
+
 /// Digits only: `u64`'s own parser would take a sign.
-fn number<N: TryFrom<u64>>(
-    headers: &HeaderMap,
-    name: &'static str,
-    min: u64,
-    problem: &'static str,
-) -> Result<Option<N>, HeaderError> {
-    let Some(value) = headers.get(name) else {
-        return Ok(None);
-    };
-    let digits = value
-        .to_str()
-        .ok()
-        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    let number = digits
-        .and_then(|digits| digits.parse().ok())
-        .filter(|&number| number >= min);
-    match number.and_then(|number| N::try_from(number).ok()) {
-        Some(number) => Ok(Some(number)),
-        None => Err(HeaderError::Malformed(name, problem)),
-    }
+fn number(value: &HeaderValue) -> Option<u64> {
+    let text = value.to_str().ok()?;
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok())?
 }
 
 #[cfg(test)]

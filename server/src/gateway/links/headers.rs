@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{CONTENT_LOCATION, LOCATION},
-};
+use http::{HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use super::{
@@ -13,8 +10,6 @@ use super::{
     address::{Mapping, is_monitor},
     coding,
 };
-
-const OPERATION_LOCATION: HeaderName = HeaderName::from_static("operation-location");
 
 /// What must be escaped in a query's value (WHATWG URL, the query set, and what would end
 /// the value or be read as a blank).
@@ -32,10 +27,13 @@ const QUERY_VALUE: AsciiSet = CONTROLS
 /// Rewrites the links of an answer's headers. A path alone is meant on the upstream's host,
 /// and would be read on the gateway's.
 pub(super) fn answer(headers: &mut HeaderMap, mapping: &Mapping) {
-    for name in [LOCATION, CONTENT_LOCATION, OPERATION_LOCATION] {
-        let Some(value) = headers.get_mut(name) else {
-            continue;
-        };
+    let links = headers.iter_mut().filter(|(name, _)| {
+        matches!(
+            name.as_str(),
+            "location" | "content-location" | "operation-location"
+        )
+    });
+    for (_, value) in links {
         let mapped = value
             .to_str()
             .ok()

@@ -5,8 +5,6 @@
 //! whatever a client wrote. An upstream would be told an address, a host or a path that nobody
 //! has checked, or one of an inner network that is none of its business.
 
-use std::collections::HashSet;
-
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, TRANSFER_ENCODING, VIA},
@@ -55,11 +53,9 @@ pub(in super::super) fn drop_hop_by_hop_and_own(
     headers: &mut HeaderMap,
     others: impl Fn(&HeaderName) -> bool,
 ) {
-    for name in named_in_connection(headers) {
-        headers.remove(name);
-    }
+    let mut names = named_in_connection(headers);
     let goes = |name: &&HeaderName| is_hop_by_hop_or_own(name) || others(name);
-    let names: Vec<_> = headers.keys().filter(goes).cloned().collect();
+    names.extend(headers.keys().filter(goes).cloned());
     for name in names {
         headers.remove(name);
     }
@@ -99,11 +95,14 @@ pub(in super::super) fn passes(name: &HeaderName) -> bool {
     !is_hop_by_hop_or_own(name) && !is_of_the_way(name) && ![HOST, EXPECT, COOKIE].contains(name)
 }
 
-/// What `Connection` says concerns this connection alone.
-pub(super) fn named_in_connection(headers: &HeaderMap) -> HashSet<HeaderName> {
+/// What `Connection` says concerns this connection alone; not what most of them say, and always
+/// does.
+pub(super) fn named_in_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter();
     let names = values.flat_map(|value| value.as_bytes().split(|&byte| byte == b','));
     names
-        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .map(<[u8]>::trim_ascii)
+        .filter(|name| !name.eq_ignore_ascii_case(b"keep-alive"))
+        .filter_map(|name| HeaderName::from_bytes(name).ok())
         .collect()
 }
