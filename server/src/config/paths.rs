@@ -1,6 +1,6 @@
 //! Which paths a workload claims: patterns over whole path segments.
 
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
 /// A pattern over a path's first segments: `/v1/search` claims `/v1/search/all` too.
 /// `*` stands for any one segment, one `**` for any number of them.
@@ -35,15 +35,20 @@ pub enum PatternError {
 impl PathPattern {
     /// Whether `path`, without its query, begins as the pattern says.
     pub fn claims(&self, path: &str) -> bool {
-        let segments: Vec<String> = segments(path).map(plain).collect();
-        if !begins(&segments, &self.head) {
+        let Some(mut rest) = begins(segments(path), &self.head) else {
             return false;
-        }
+        };
         let Some(tail) = &self.tail else {
             return true;
         };
-        let rest = &segments[self.head.len()..];
-        (0..=rest.len()).any(|skipped| begins(&rest[skipped..], tail))
+        loop {
+            if begins(rest.clone(), tail).is_some() {
+                return true;
+            }
+            if rest.next().is_none() {
+                return false;
+            }
+        }
     }
 }
 
@@ -59,7 +64,7 @@ impl FromStr for PathPattern {
         let parts = |text: &str| {
             text.split('/')
                 .filter(|_| !text.is_empty())
-                .map(plain)
+                .map(|part| plain(part).into_owned())
                 .collect::<Vec<_>>()
         };
         let all = parts(text);
@@ -84,7 +89,13 @@ impl FromStr for PathPattern {
 
 /// `path` with its percent-encoded ASCII letters, digits, `-`, `.`, `_` and `~` written
 /// plainly, as RFC 3986 calls equivalent.
-pub(super) fn plain(path: &str) -> String {
+pub(super) fn plain(path: &str) -> Cow<'_, str> {
+    if !path
+        .bytes()
+        .any(|byte| byte == b'%' || byte.is_ascii_uppercase())
+    {
+        return Cow::Borrowed(path);
+    }
     let mut plain = String::with_capacity(path.len());
     let mut rest = path;
     while let Some(at) = rest.find('%') {
@@ -106,19 +117,25 @@ pub(super) fn plain(path: &str) -> String {
     }
     plain.push_str(rest);
     plain.make_ascii_lowercase();
-    plain
+    Cow::Owned(plain)
 }
 
-fn segments(path: &str) -> impl Iterator<Item = &str> {
+fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-fn begins(segments: &[String], pattern: &[String]) -> bool {
-    segments.len() >= pattern.len()
-        && pattern
-            .iter()
-            .zip(segments)
-            .all(|(part, segment)| part == "*" || part == segment)
+/// What follows of `segments` behind those that `pattern` stands for. `None`: they begin otherwise.
+fn begins<'p, S>(mut segments: S, pattern: &[String]) -> Option<S>
+where
+    S: Iterator<Item = &'p str>,
+{
+    for part in pattern {
+        let segment = segments.next()?;
+        if part != "*" && *part != *plain(segment) {
+            return None;
+        }
+    }
+    Some(segments)
 }
 
 #[cfg(test)]

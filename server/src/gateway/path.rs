@@ -6,8 +6,7 @@
 //! backslashes, dot segments, control characters, however they are encoded) is refused,
 //! since then it might also be charged to another workload than the upstream serves it as.
 
-use std::str::FromStr;
-
+use bytes::Bytes;
 use http::{Uri, uri::PathAndQuery};
 use percent_encoding::percent_decode_str;
 
@@ -74,7 +73,10 @@ pub fn split(path: &str) -> (&str, &str) {
 /// A [`PathError`] for every path that could be read in two ways.
 pub fn target(base: &WebAddress, rest: &str, query: Option<&str>) -> Result<Target, PathError> {
     let path = inspect(rest)?;
-    let mut raw = format!("{}{rest}", base.path());
+    let query_bytes = query.map_or(0, |query| query.len() + 1);
+    let mut raw = String::with_capacity(base.path().len() + rest.len() + query_bytes + 1);
+    raw.push_str(base.path());
+    raw.push_str(rest);
     if raw.is_empty() {
         raw.push('/');
     }
@@ -85,7 +87,9 @@ pub fn target(base: &WebAddress, rest: &str, query: Option<&str>) -> Result<Targ
     let uri = Uri::builder()
         .scheme(base.scheme())
         .authority(base.authority().clone())
-        .path_and_query(PathAndQuery::from_str(&raw).map_err(|_| PathError::Malformed)?)
+        .path_and_query(
+            PathAndQuery::from_maybe_shared(Bytes::from(raw)).map_err(|_| PathError::Malformed)?,
+        )
         .build()
         .map_err(|_| PathError::Malformed)?;
     Ok(Target { uri, path })

@@ -3,6 +3,8 @@
 //! Only the address's beginning is replaced; all that follows stays as it is written,
 //! escapes included.
 
+use std::borrow::Cow;
+
 use super::address::{Mapping, is_monitor};
 
 /// The longest value that is looked at, in bytes as written. A longer one passes as it is:
@@ -59,19 +61,22 @@ impl Spelling {
 
     /// What follows the part to be replaced.
     fn matched<'r>(self, raw: &'r [u8], place: Place, mapping: &Mapping) -> Option<&'r [u8]> {
-        let url = self.read(raw);
-        if place == Place::Location && is_monitor(&url) {
+        let url = &*self.read(raw);
+        if place == Place::Location && is_monitor(url) {
             return None;
         }
         let mut rest = raw;
-        for _ in 0..mapping.matched(&url)? {
+        for _ in 0..mapping.matched(url)? {
             rest = rest.get(self.unit(rest).1..).unwrap_or_default();
         }
         Some(rest)
     }
 
     /// The value as it is meant.
-    pub(super) fn read(self, raw: &[u8]) -> Vec<u8> {
+    pub(super) fn read(self, raw: &[u8]) -> Cow<'_, [u8]> {
+        if !raw.contains(&self.escape()) {
+            return Cow::Borrowed(raw);
+        }
         let mut read = Vec::with_capacity(raw.len());
         let mut rest = raw;
         while !rest.is_empty() {
@@ -79,7 +84,15 @@ impl Spelling {
             read.push(byte);
             rest = rest.get(written..).unwrap_or_default();
         }
-        read
+        Cow::Owned(read)
+    }
+
+    /// What every byte that is written otherwise begins with.
+    const fn escape(self) -> u8 {
+        match self {
+            Self::Json => b'\\',
+            Self::Html => b'&',
+        }
     }
 
     /// The first byte that is meant, and how many bytes it takes as it is written.
