@@ -125,24 +125,11 @@ fn drive(limiter: &Limiter, app: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(async {
         for n in 0..CALLS {
-            let Call {
-                workload,
-                app,
-                tenant,
-                user,
-                lane,
-                weight,
-            } = call(app, n);
             let ask = Ask {
-                workload,
-                app,
-                tenant,
-                user,
-                lane,
-                weight,
+                call: call(app, n),
                 account: None,
             };
-            let permit = limiter.acquire(ask, Duration::ZERO).await;
+            let permit = limiter.acquire(&ask, Duration::ZERO).await;
             permit.expect("room").complete();
         }
     });

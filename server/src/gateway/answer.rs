@@ -14,32 +14,28 @@ use crate::http::Credit;
 
 /// How many pieces may wait. A piece is at most one read of the upstream's connection
 /// ([`super::connections::BUFFER_BYTES`]), so this bounds the bytes as well.
-const PIECES: usize = 4;
+pub(super) const PIECES_MAX: usize = 4;
 
 /// The body did not end as it should: the caller must not take it for whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the upstream's answer ended before its end")]
 pub struct Truncated;
 
-enum Piece {
+#[derive(Debug)]
+pub(super) enum Piece {
     Data(Bytes),
     End,
 }
 
 /// A body of pieces, and where to put them.
 pub(super) fn channel() -> (Feed, AnswerBody) {
-    let (sender, receiver) = mpsc::channel(PIECES);
+    let (sender, receiver) = mpsc::channel(PIECES_MAX);
     let feed = Feed {
         pieces: Some(sender),
         heard: true,
         credit: Credit::default(),
     };
-    (
-        feed,
-        AnswerBody {
-            pieces: Some(receiver),
-        },
-    )
+    (feed, AnswerBody::Coming(receiver))
 }
 
 /// Where the exchange puts what it reads. Dropped before [`Feed::end`], it cuts the body.
@@ -51,12 +47,11 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// For an answer whose caller has left, to drain it (`heard` is false), or that is
-    /// empty and has already been heard whole.
-    pub(super) fn nowhere(heard: bool) -> Self {
+    /// For an answer whose caller has left, to drain it.
+    pub(super) fn nowhere() -> Self {
         Self {
             pieces: None,
-            heard,
+            heard: false,
             credit: Credit::default(),
         }
     }
@@ -91,15 +86,17 @@ impl Feed {
 }
 
 /// What the caller's connection reads.
-pub(super) struct AnswerBody {
-    /// `None` once the end, or the cut, has been told.
-    pieces: Option<mpsc::Receiver<Piece>>,
+pub(super) enum AnswerBody {
+    /// Piece by piece, as it comes.
+    Coming(mpsc::Receiver<Piece>),
+    /// All of it that is left.
+    Whole(Bytes),
 }
 
 impl AnswerBody {
-    /// A body without a byte.
-    pub(super) fn empty() -> Self {
-        Self { pieces: None }
+    /// A body without a byte, or one whose end, or cut, has been told.
+    pub(super) const fn empty() -> Self {
+        Self::Whole(Bytes::new())
     }
 }
 
@@ -111,26 +108,30 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Truncated>>> {
-        let Some(pieces) = &mut self.pieces else {
-            return Poll::Ready(None);
+        let pieces = match &mut *self {
+            Self::Coming(pieces) => pieces,
+            Self::Whole(left) => {
+                let left = std::mem::take(left);
+                return Poll::Ready((!left.is_empty()).then(|| Ok(Frame::data(left))));
+            }
         };
         let ended = match ready!(pieces.poll_recv(context)) {
             Some(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
             Some(Piece::End) => None,
             None => Some(Err(Truncated)),
         };
-        self.pieces = None;
+        *self = Self::empty();
         Poll::Ready(ended)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.pieces.is_none()
+        matches!(self, Self::Whole(left) if left.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.pieces {
-            None => SizeHint::with_exact(0),
-            Some(_) => SizeHint::default(),
+        match self {
+            Self::Coming(_) => SizeHint::default(),
+            Self::Whole(left) => SizeHint::with_exact(left.len() as u64),
         }
     }
 }
@@ -154,9 +155,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_all_there_has_a_length_and_is_told_at_once() {
+        let body = AnswerBody::Whole(Bytes::from_static(b"abc"));
+        assert_eq!(
+            (body.size_hint().exact(), body.is_end_stream()),
+            (Some(3), false)
+        );
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "abc");
+        assert!(AnswerBody::empty().is_end_stream());
+    }
+
+    #[tokio::test]
     async fn a_slow_reader_slows_the_writer_and_a_lost_one_does_not() {
         let (mut feed, body) = channel();
-        for _ in 0..PIECES {
+        for _ in 0..PIECES_MAX {
             feed.push(Bytes::from_static(b"x")).await;
         }
         let mut more = Box::pin(feed.push(Bytes::from_static(b"y")));

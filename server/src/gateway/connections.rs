@@ -171,12 +171,21 @@ impl Connections {
         }
     }
 
-    /// Keeps `connection` for another call, if it is fit for one.
-    pub(super) async fn keep(self: &Arc<Self>, mut connection: Connection) {
-        let settled = timeout(SETTLE_MAX, connection.ready()).await;
-        if !matches!(settled, Ok(Ok(()))) {
-            return;
+    /// Keeps `connection` for another call, if it is fit for one, now or in a moment.
+    pub(super) fn keep(self: &Arc<Self>, mut connection: Connection) {
+        if connection.sender.is_ready() {
+            return self.put(connection);
         }
+        let connections = Arc::clone(self);
+        tokio::spawn(async move {
+            let settled = timeout(SETTLE_MAX, connection.ready()).await;
+            if matches!(settled, Ok(Ok(()))) {
+                connections.put(connection);
+            }
+        });
+    }
+
+    fn put(self: &Arc<Self>, connection: Connection) {
         let mut pool = self.lock();
         if pool.idle.len() >= self.idle_count_max {
             return;
@@ -307,7 +316,7 @@ mod tests {
         for _ in 0..2 {
             let connection = connections.open().await.unwrap();
             accepted.push(listener.accept().await.unwrap().0);
-            connections.keep(connection).await;
+            connections.keep(connection);
         }
         assert_eq!(
             accepted[1].read(&mut [0]).await.unwrap(),

@@ -26,6 +26,7 @@ pub(super) async fn enter(
     gateway: &Gateway,
     upstream: Option<&Upstream>,
     parts: &Parts,
+    peer: Option<Peer>,
 ) -> Result<Caller, Refusal> {
     if let Some(place) = misplaced::find(&parts.uri, &parts.headers) {
         return Err(Refusal::Misplaced(place));
@@ -36,10 +37,11 @@ pub(super) async fn enter(
     let dialect = upstream.map_or(Dialect::Generic, Upstream::dialect);
     let unauthorized = |why| Refusal::Unauthorized(why, dialect);
     let Some(token) = parts.headers.get(TOKEN) else {
-        let network = network(gateway, upstream, parts);
+        let network = network(gateway, upstream, parts, peer);
         return network.map_err(unauthorized);
     };
-    let caller = holder(tokens, token.as_bytes()).await;
+    // On the heap: it may ask the database.
+    let caller = Box::pin(holder(tokens, token.as_bytes())).await;
     let caller = caller.map_err(|not| Refusal::by_token(not, dialect))?;
     caller.is_for(Scope::Gateway)?;
     if let Some(upstream) = upstream {
@@ -57,13 +59,13 @@ fn network(
     gateway: &Gateway,
     upstream: Option<&Upstream>,
     parts: &Parts,
+    peer: Option<Peer>,
 ) -> Result<Caller, Unauthorized> {
     let clients = upstream.map_or(&[][..], |upstream| &upstream.clients);
-    let peer = parts.extensions.get::<Peer>();
     let Some(Peer(peer)) = peer.filter(|_| !clients.is_empty()) else {
         return Err(Unauthorized::Nobody);
     };
-    let address = address(gateway, *peer, &parts.headers)?;
+    let address = address(gateway, peer, &parts.headers)?;
     let client = clients
         .iter()
         .find(|client| client.of.cidr.contains(&address));

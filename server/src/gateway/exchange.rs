@@ -14,10 +14,11 @@
 //! repeated ([`super::retry`]) goes again under another permit ([`super::readmission`]), as
 //! long as its caller waits and nothing of an answer has been relayed.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use axum::body::Body;
-use http::{HeaderValue, Response, header::RETRY_AFTER};
+use bytes::Bytes;
+use http::{HeaderValue, Response, header::RETRY_AFTER, response::Parts};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -28,7 +29,7 @@ use super::{
     connections::{Connection, Connections},
     failure::Failure,
     heard::Heard,
-    links::Answers,
+    links::{Answers, Document},
     passage::Passage,
     readmission::{Denied, Readmission, Setback},
     record::{Outcome, Record},
@@ -50,36 +51,40 @@ pub(super) struct Exchange {
     pub(super) record: Record,
     /// Its upstream's connections.
     pub(super) connections: Arc<Connections>,
+    /// What is sent.
+    pub(super) call: Call,
     /// Where its caller waits for the answer's head.
     pub(super) caller: Option<oneshot::Sender<Result<Response<Body>, Failure>>>,
 }
 
 impl Exchange {
     /// Carries the call to its end, whatever its caller does.
-    pub(super) async fn run(mut self, call: Call) {
-        match self.carry(call).await {
-            Ok(None) => {}
-            Ok(Some(connection)) => {
-                let connections = Arc::clone(&self.connections);
-                drop(self);
-                connections.keep(connection).await;
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` holds what it is given twice, and all of it is moved"
+    )]
+    pub(super) fn run(mut self) -> impl Future<Output = ()> + Send {
+        async move {
+            match self.carry().await {
+                Ok(None) => {}
+                Ok(Some(connection)) => self.connections.keep(connection),
+                Err(failure) => self.fail(failure),
             }
-            Err(failure) => self.fail(failure),
         }
     }
 
     /// Sends the call until there is an answer for its caller. The connection is the last
     /// attempt's, if it is to be kept.
-    async fn carry(&mut self, mut call: Call) -> Result<Option<Connection>, Failure> {
+    async fn carry(&mut self) -> Result<Option<Connection>, Failure> {
         loop {
-            match self.attempt(&mut call).await {
+            match self.attempt().await {
                 Ok((connection, heard)) => {
                     let Some(setback) = heard.setback() else {
                         self.give_up(heard, Denied::default()).await?;
                         return Ok(Some(connection));
                     };
-                    self.keep(connection);
-                    if let Err(denied) = self.again(&mut call, &setback).await {
+                    self.connections.keep(connection);
+                    if let Err(denied) = self.again(&setback).await {
                         if let Some(not) = denied.ended {
                             return Err(Failure::Ended(not));
                         }
@@ -92,7 +97,7 @@ impl Exchange {
                     let Some(setback) = Setback::of(&failure) else {
                         return Err(failure);
                     };
-                    if let Err(denied) = self.again(&mut call, &setback).await {
+                    if let Err(denied) = self.again(&setback).await {
                         return Err(denied.ended.map_or(failure, Failure::Ended));
                     }
                 }
@@ -101,35 +106,43 @@ impl Exchange {
     }
 
     /// Sends the call once and hears what decides about its answer.
-    async fn attempt(&mut self, call: &mut Call) -> Result<(Connection, Heard), Failure> {
-        let (connection, response) = self.send(call).await?;
+    async fn attempt(&mut self) -> Result<(Connection, Box<Heard>), Failure> {
+        let (connection, response) = self.send().await?;
         let heard = Heard::of(response, &mut self.slot).await?;
         Ok((connection, heard))
     }
 
     /// On a connection that is open, else on a new one: what hyper hands back was not
     /// begun, so that trying another connection is no second request on the wire.
-    async fn send(&mut self, call: &mut Call) -> Result<(Connection, Response<Incoming>), Failure> {
+    async fn send(&mut self) -> Result<(Connection, Response<Incoming>), Failure> {
         loop {
             let idle = self.connections.idle();
             let reused = idle.is_some();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => self.slot.during(self.connections.open()).await??,
+                // On the heap: most calls find one, and need not carry what it takes to make one.
+                None => {
+                    let open = Box::pin(self.connections.open());
+                    self.slot.during(open).await??
+                }
             };
-            let request = call.take().ok_or(Failure::Gone)?;
+            let request = self.call.take().ok_or(Failure::Gone)?;
             // It may have waited: for its body, or for the connection.
             let caller = &self.readmission.caller;
             caller.still_valid().map_err(Failure::Ended)?;
             self.slot.written(true);
-            match self.slot.during(connection.send(request)).await? {
+            let sent = {
+                let mut sent = pin!(connection.send(request));
+                self.slot.during(sent.as_mut()).await?
+            };
+            match sent {
                 Ok(response) => return Ok((connection, response)),
                 Err(mut error) => {
                     let Some(unsent) = error.take_message() else {
                         return Err(error.into_error().into());
                     };
                     self.slot.written(false);
-                    call.give_back(unsent);
+                    self.call.give_back(unsent);
                     if !reused {
                         return Err(Failure::Unreachable(error.into_error().into()));
                     }
@@ -139,13 +152,14 @@ impl Exchange {
     }
 
     /// Waits for the right to send the call again, as long as its caller waits, too.
-    async fn again(&mut self, call: &mut Call, setback: &Setback) -> Result<(), Denied> {
-        let caller = self.caller.as_mut().filter(|_| call.is_there());
+    async fn again(&mut self, setback: &Setback) -> Result<(), Denied> {
+        let caller = self.caller.as_mut().filter(|_| self.call.is_there());
         let caller = caller.ok_or_else(Denied::default)?;
         let slot = tokio::select! {
             biased;
             () = caller.closed() => return Err(Denied::default()),
-            slot = self.readmission.slot(setback) => slot?,
+            // Seldom: other calls need not carry its size.
+            slot = Box::pin(self.readmission.slot(setback)) => slot?,
         };
         self.slot = slot.with(self.slot.turn());
         self.record.retries += 1;
@@ -154,27 +168,59 @@ impl Exchange {
 
     /// Relays the answer that it is. Where it speaks of what goes by itself, its caller learns
     /// when there will be room, in a form that SDKs obey.
-    async fn give_up(&mut self, mut heard: Heard, denied: Denied) -> Result<(), Failure> {
+    async fn give_up(&mut self, mut heard: Box<Heard>, denied: Denied) -> Result<(), Failure> {
         if let Some(least) = heard.stay_away() {
-            let seconds = self.readmission.retry_after(least, denied).await;
+            let seconds = Box::pin(self.readmission.retry_after(least, denied)).await;
             let headers = &mut heard.parts.headers;
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         self.relay(heard).await
     }
 
-    /// Passes an answer on, piece by piece as it comes.
-    async fn relay(&mut self, heard: Heard) -> Result<(), Failure> {
+    /// Passes an answer on: at once where all of it is there, as of most calls it is; else piece
+    /// by piece as it comes.
+    async fn relay(&mut self, mut heard: Box<Heard>) -> Result<(), Failure> {
+        let mut document = self.begin(&mut heard.parts);
+        if heard.rest.is_none()
+            && let Some(whole) = whole(&heard.ahead, document.as_mut())
+        {
+            let is_heard = self.answer(heard.parts, AnswerBody::Whole(whole));
+            self.record.outcome = if is_heard {
+                Outcome::Relayed
+            } else {
+                Outcome::Drained
+            };
+            return Ok(());
+        }
+        Box::pin(self.stream(heard, document)).await
+    }
+
+    /// Passes on what has been read, and the rest as it comes.
+    async fn stream(
+        &mut self,
+        heard: Box<Heard>,
+        document: Option<Document>,
+    ) -> Result<(), Failure> {
         let Heard {
             parts,
             ahead,
             mut rest,
+            broken,
             mut hearing,
             ..
-        } = heard;
-        let mut passage = self.answer(parts, ahead.is_empty() && rest.is_none());
+        } = *heard;
+        let empty = ahead.is_empty() && rest.is_none();
+        let (feed, body) = answer::channel();
+        let mut passage = if self.answer(parts, body) {
+            Passage::new(feed, document.filter(|_| !empty))
+        } else {
+            Passage::new(Feed::nowhere(), None)
+        };
         for data in ahead {
-            self.slot.during(passage.push(data)).await?;
+            self.slot.during(pin!(passage.push(data))).await?;
+        }
+        if let Some(error) = broken {
+            return Err(Failure::Broken(error));
         }
         while let Some(body) = &mut rest
             && let Some(frame) = self.slot.during(body.frame()).await?
@@ -187,11 +233,11 @@ impl Exchange {
                 hearing.end(&self.slot);
                 self.slot.complete();
             }
-            self.slot.during(passage.push(data)).await?;
+            self.slot.during(pin!(passage.push(data))).await?;
         }
         hearing.end(&self.slot);
         self.slot.complete();
-        self.record.outcome = match self.slot.during(passage.end()).await? {
+        self.record.outcome = match self.slot.during(pin!(passage.end())).await? {
             Ok(true) => Outcome::Relayed,
             Ok(false) => Outcome::Drained,
             Err(error) => {
@@ -202,34 +248,22 @@ impl Exchange {
         Ok(())
     }
 
-    /// Tells the caller the answer's head, and says where its body goes.
-    fn answer(&mut self, mut parts: http::response::Parts, empty: bool) -> Passage {
+    /// What of an answer's head is kept, and how its body is to be rewritten.
+    fn begin(&mut self, parts: &mut Parts) -> Option<Document> {
         self.record.status = Some(parts.status);
         self.record.upstream_request_id = upstream_id(&parts.headers).map(str::to_owned);
-        let links = self.links.as_ref();
-        let document = links.and_then(|links| links.begin(parts.status, &mut parts.headers));
-        // The length of a body that would be rewritten is unknown, also to a call of HEAD.
-        let (feed, body) = if empty && document.is_none() {
-            (Feed::nowhere(true), AnswerBody::empty())
-        } else {
-            answer::channel()
-        };
+        let links = self.links.as_ref()?;
+        links.begin(parts.status, &mut parts.headers)
+    }
+
+    /// Tells the caller the answer's head, and where its body comes from. False: he has left.
+    fn answer(&mut self, parts: Parts, body: AnswerBody) -> bool {
         let mut response = Response::new(Body::new(body));
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;
         backward(response.headers_mut());
         let caller = self.caller.take();
-        if caller.is_some_and(|caller| caller.send(Ok(response)).is_ok()) {
-            Passage::new(feed, document.filter(|_| !empty))
-        } else {
-            Passage::new(Feed::nowhere(false), None)
-        }
-    }
-
-    /// Gives the connection of an answer that is whole back, without waiting for it.
-    fn keep(&self, connection: Connection) {
-        let connections = Arc::clone(&self.connections);
-        tokio::spawn(async move { connections.keep(connection).await });
+        caller.is_some_and(|caller| caller.send(Ok(response)).is_ok())
     }
 
     fn end_unanswered(&mut self, failure: &Failure) {
@@ -248,5 +282,16 @@ impl Exchange {
         if let Some(caller) = self.caller.take() {
             drop(caller.send(Err(failure)));
         }
+    }
+}
+
+/// All of a body that is there, as its caller gets it. `None`: it has to stream; the length of one
+/// that would be rewritten is not told where there is none, since this may be a call of `HEAD`.
+fn whole(pieces: &[Bytes], document: Option<&mut Document>) -> Option<Bytes> {
+    match (document, pieces) {
+        (Some(document), [_, ..]) => document.whole(pieces),
+        (Some(_), []) => None,
+        (None, [piece]) => Some(piece.clone()),
+        (None, pieces) => Some(pieces.concat().into()),
     }
 }

@@ -1,21 +1,23 @@
 //! An answer as far as it has been heard: its head, and of one that may be repeated also
 //! its body, since its error's code can say that repeating does not help.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{
     Response, StatusCode,
     header::{CONTENT_LENGTH, TRANSFER_ENCODING},
     response::Parts,
 };
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use spillway::signal::BODY_BYTES_MAX;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
+    answer::PIECES_MAX,
     failure::Failure,
     hearing::Hearing,
     readmission::Setback,
@@ -33,6 +35,8 @@ pub(super) struct Heard {
     pub(super) ahead: Vec<Bytes>,
     /// What has not; `None` after its end.
     pub(super) rest: Option<Incoming>,
+    /// Why nothing comes behind what has been read.
+    pub(super) broken: Option<hyper::Error>,
     pub(super) hearing: Hearing,
     at: Instant,
 }
@@ -40,7 +44,26 @@ pub(super) struct Heard {
 impl Heard {
     /// Hears as much of an answer as decides whether it is relayed. Its permit is completed
     /// if the body has ended.
-    pub(super) async fn of(response: Response<Incoming>, slot: &mut Slot) -> Result<Self, Failure> {
+    ///
+    /// On the heap, since it goes from hand to hand.
+    pub(super) async fn of(
+        response: Response<Incoming>,
+        slot: &mut Slot,
+    ) -> Result<Box<Self>, Failure> {
+        let mut heard = Box::new(Self::head(response, slot)?);
+        heard.end_if_ended(slot);
+        if Trouble::may_be(heard.parts.status.as_u16()) {
+            heard.hearing.tell(slot);
+            // Seldom: other calls need not carry its size.
+            Box::pin(heard.read_ahead(slot)).await?;
+        } else {
+            heard.take_what_is_there(slot);
+            heard.hearing.tell(slot);
+        }
+        Ok(heard)
+    }
+
+    fn head(response: Response<Incoming>, slot: &Slot) -> Result<Self, Failure> {
         let at = Instant::now();
         let (mut parts, body) = response.into_parts();
         // The chunks count, and a length beside them is a lie (RFC 9112, 6.3).
@@ -51,18 +74,41 @@ impl Heard {
             return Err(Failure::Switched);
         }
         slot.answered(parts.status);
-        let mut heard = Self {
-            hearing: Hearing::begin(&parts, slot),
+        Ok(Self {
+            hearing: Hearing::begin(&parts),
             parts,
             ahead: Vec::new(),
             rest: Some(body),
+            broken: None,
             at,
-        };
-        heard.end_if_ended(slot);
-        if Trouble::may_be(heard.parts.status.as_u16()) {
-            heard.read_ahead(slot).await?;
+        })
+    }
+
+    /// Takes what is there of the body already, at most as much as may wait for its caller.
+    fn take_what_is_there(&mut self, slot: &mut Slot) {
+        while let Some(body) = &mut self.rest
+            && self.ahead.len() < PIECES_MAX
+            && let Some(frame) = body.frame().now_or_never()
+        {
+            match frame {
+                None => self.end(slot),
+                Some(Ok(frame)) => drop(self.take(frame, slot)),
+                Some(Err(error)) => {
+                    self.broken = Some(error);
+                    return;
+                }
+            }
         }
-        Ok(heard)
+    }
+
+    /// A piece of the body, and its end, if that is known. It is, before the caller sees the piece:
+    /// it may call again at once.
+    fn take(&mut self, frame: Frame<Bytes>, slot: &mut Slot) -> Bytes {
+        let data = frame.into_data().unwrap_or_default();
+        self.hearing.more(&data, slot);
+        self.ahead.push(data.clone());
+        self.end_if_ended(slot);
+        data
     }
 
     async fn read_ahead(&mut self, slot: &mut Slot) -> Result<(), Failure> {
@@ -70,8 +116,8 @@ impl Heard {
         while let Some(body) = &mut self.rest
             && bytes <= BODY_BYTES_MAX
         {
-            let frame = slot.during(timeout_at(self.at + BODY_MAX, body.frame()));
-            match frame.await? {
+            let mut frame = pin!(timeout_at(self.at + BODY_MAX, body.frame()));
+            match slot.during(frame.as_mut()).await? {
                 // The breaker has to know by now: the rest may take minutes.
                 Err(_) => {
                     self.hearing.end(slot);
@@ -79,12 +125,7 @@ impl Heard {
                 }
                 Ok(None) => self.end(slot),
                 Ok(Some(frame)) => {
-                    let data = frame.map_err(Failure::Broken)?.into_data();
-                    let data = data.unwrap_or_default();
-                    bytes += data.len();
-                    self.hearing.more(&data, slot);
-                    self.ahead.push(data);
-                    self.end_if_ended(slot);
+                    bytes += self.take(frame.map_err(Failure::Broken)?, slot).len();
                 }
             }
         }
@@ -99,8 +140,7 @@ impl Heard {
 
     fn end(&mut self, slot: &mut Slot) {
         self.rest = None;
-        self.hearing.end(slot);
-        slot.complete();
+        self.hearing.complete(slot);
     }
 
     /// What stands in the way of a success, if the answer is whole and repeating may help.

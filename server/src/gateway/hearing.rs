@@ -16,27 +16,30 @@ const ERROR_STATUS_MIN: u16 = 400;
 #[derive(Debug)]
 pub(super) struct Hearing {
     status: u16,
-    /// What waits for the body; none once everything has been told.
+    /// What waits for the body; none once it is known what the answer says.
     headers: Option<HeaderMap>,
     body: Vec<u8>,
-    /// What was told.
+    /// What the answer says.
     signal: Option<Signal>,
+    /// Whether that was told.
+    told: bool,
 }
 
 impl Hearing {
     /// Listens to an answer from its head on.
-    pub(super) fn begin(parts: &Parts, slot: &Slot) -> Self {
+    pub(super) fn begin(parts: &Parts) -> Self {
         let mut hearing = Self {
             status: parts.status.as_u16(),
             headers: None,
             body: Vec::new(),
             signal: None,
+            told: false,
         };
         let is_plain = !parts.headers.contains_key(CONTENT_ENCODING);
         if hearing.status >= ERROR_STATUS_MIN && is_plain {
             hearing.headers = Some(parts.headers.clone());
         } else {
-            hearing.tell(&parts.headers, slot);
+            hearing.signal = Some(hearing.read(&parts.headers));
         }
         hearing
     }
@@ -55,25 +58,46 @@ impl Hearing {
 
     /// There is no more to come. Again: nothing.
     pub(super) fn end(&mut self, slot: &Slot) {
-        if let Some(headers) = self.headers.take() {
-            self.tell(&headers, slot);
+        self.conclude();
+        self.tell(slot);
+    }
+
+    /// There is no more to come, and with it the call has ended.
+    pub(super) fn complete(&mut self, slot: &mut Slot) {
+        self.conclude();
+        match self.signal.as_ref().filter(|_| !self.told) {
+            Some(signal) => slot.complete_with(signal),
+            None => slot.complete(),
+        }
+        self.told = true;
+    }
+
+    /// Tells what is known, if anything is that was not told.
+    pub(super) fn tell(&mut self, slot: &Slot) {
+        if let Some(signal) = self.signal.as_ref().filter(|_| !self.told) {
+            slot.report(signal);
+            self.told = true;
         }
     }
 
-    fn tell(&mut self, headers: &HeaderMap, slot: &Slot) {
+    fn conclude(&mut self) {
+        if let Some(headers) = self.headers.take() {
+            self.signal = Some(self.read(&headers));
+        }
+    }
+
+    fn read(&self, headers: &HeaderMap) -> Signal {
         let headers: Vec<_> = headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
             .collect();
         let unix_ms = jiff::Timestamp::now().as_millisecond();
-        let signal = signal::read(&signal::Answer {
+        signal::read(&signal::Answer {
             status: self.status,
             headers: &headers,
             body: &self.body,
             unix_ms: u64::try_from(unix_ms).unwrap_or(0),
-        });
-        slot.report(&signal);
-        self.signal = Some(signal);
+        })
     }
 
     /// What the answer said, once it was told.

@@ -1,11 +1,12 @@
 //! The gateway: `ANY /{upstream}/{path}` on its own port.
 //!
 //! A call is read ([`request_headers`], [`identity`]), let in ([`entry`]), waits for its permit ([`hold`],
-//! [`crate::limiter`]), and is then carried by a task of its own ([`exchange`]). What is not
+//! [`crate::limiter`]), and is then made what its upstream gets ([`admitted`]) and carried ([`exchange`]). What is not
 //! let through is answered in one place ([`refusal`]). Bodies stream both ways; none is read
 //! before its call is admitted ([`held_body`] tells why one is read a little ahead after a hold),
 //! but that of a batch, whose parts are admitted one by one ([`batch`]).
 
+mod admitted;
 mod answer;
 mod batch;
 mod bearer;

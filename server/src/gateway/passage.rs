@@ -58,7 +58,7 @@ impl Passage {
 
     /// What follows is read for the permit's sake alone.
     fn break_off(&mut self, error: io::Error) {
-        self.feed = Feed::nowhere(false);
+        self.feed = Feed::nowhere();
         self.document = None;
         self.cut = Some(error);
     }

@@ -28,7 +28,7 @@ pub(super) struct Readmission {
     /// Who calls: a call goes only while its token is valid.
     pub(super) caller: Caller,
     /// Whose limits it meets, and with what; `None`: no limits apply.
-    pub(super) limited: Option<(Limiter, Ask)>,
+    pub(super) limited: Option<(Limiter, Arc<Ask>)>,
     /// The longest `Retry-After` that its caller obeys, in seconds.
     pub(super) retry_after_s_max: u32,
     /// When its hold ends.
@@ -119,7 +119,7 @@ impl Readmission {
             return self.gateway.unlimited().map_err(|_| Denied::default());
         };
         let hold = self.until.saturating_duration_since(Instant::now());
-        let permit = limiter.acquire(ask.clone(), hold).await;
+        let permit = limiter.acquire(ask, hold).await;
         permit.map(Slot::limited).map_err(|refused| match refused {
             Refused::Busy(busy) => Denied {
                 wait: Some(busy.wait),
@@ -134,7 +134,7 @@ impl Readmission {
     pub(super) async fn retry_after(&self, least: Duration, denied: Denied) -> u64 {
         let room = match (denied.wait, &self.limited) {
             (Some(wait), _) => wait,
-            (None, Some((limiter, ask))) => next_room(limiter, ask.clone()).await,
+            (None, Some((limiter, ask))) => next_room(limiter, ask).await,
             (None, None) => Duration::ZERO,
         };
         let retry_after = &self.gateway.retry_after;
@@ -143,7 +143,7 @@ impl Readmission {
 }
 
 /// When the limiter would let the call go. Told so, its caller has a place in line.
-pub(super) async fn next_room(limiter: &Limiter, ask: Ask) -> Duration {
+pub(super) async fn next_room(limiter: &Limiter, ask: &Ask) -> Duration {
     match limiter.acquire(ask, Duration::ZERO).await {
         Ok(permit) => {
             permit.refund();

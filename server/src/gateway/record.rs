@@ -17,7 +17,9 @@ use super::{
     failure::Failure,
     refusal::{client_id, failure_kind},
 };
+use crate::access::Caller;
 use crate::http::{Arrived, RequestId};
+use crate::limiter::Ask;
 use crate::metrics::{Traffic, Via};
 use crate::telemetry::{self, Line};
 use crate::traces::Span;
@@ -59,6 +61,16 @@ struct Origin {
     path: String,
 }
 
+/// What names a call.
+pub(super) struct Numbers(Arc<Origin>);
+
+impl Numbers {
+    /// As a refusal writes them.
+    pub(super) fn ids(&self) -> Ids {
+        Ids::of(self.0.request_id, self.0.client_request_id.as_deref())
+    }
+}
+
 /// What is known of a call so far; logged when dropped.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -69,16 +81,12 @@ pub(super) struct Record {
     pub(super) span: Span,
     arrived: Instant,
     admitted: Option<Instant>,
-    /// What let the caller in: its token's id, or its network; empty where nothing did.
-    pub(super) caller: String,
-    /// The upstream's name, empty if there is none of that name.
-    pub(super) upstream: String,
-    /// The workload's name, empty where no limit applies.
-    pub(super) workload: String,
-    /// Who waits for it.
-    pub(super) lane: Option<Lane>,
-    /// The user's key, empty where nobody is charged.
-    pub(super) user: String,
+    /// Who was let in, if somebody was.
+    pub(super) caller: Option<Caller>,
+    /// The upstream's name, if there is one of that name.
+    pub(super) upstream: Option<Arc<str>>,
+    /// The workload's name, and whom the call is charged to, where a limit applies.
+    pub(super) charged: Option<(Arc<str>, Arc<Ask>)>,
     /// What the upstream calls it.
     pub(super) upstream_request_id: Option<String>,
     /// The answer's status, the upstream's or the gateway's own.
@@ -119,11 +127,9 @@ impl Record {
             upstream_request_id: None,
             arrived: at,
             admitted: None,
-            caller: String::new(),
-            upstream: String::new(),
-            workload: String::new(),
-            lane: None,
-            user: String::new(),
+            caller: None,
+            upstream: None,
+            charged: None,
             status: None,
             outcome: Outcome::default(),
             reason: None,
@@ -131,10 +137,30 @@ impl Record {
         }
     }
 
-    /// What a refusal of it names it by.
-    pub(super) fn ids(&self) -> Ids {
-        let origin = &self.origin;
-        Ids::of(origin.request_id, origin.client_request_id.as_deref())
+    /// What a refusal of it names it by, also when the record is gone.
+    pub(super) fn numbers(&self) -> Numbers {
+        Numbers(Arc::clone(&self.origin))
+    }
+
+    fn upstream(&self) -> &str {
+        self.upstream.as_deref().unwrap_or_default()
+    }
+
+    /// Its workload's name; empty where no limit applies.
+    fn workload(&self) -> &str {
+        let charged = self.charged.as_ref();
+        charged.map_or("", |(workload, _)| &**workload)
+    }
+
+    /// Who waits for it.
+    fn lane(&self) -> Option<Lane> {
+        self.charged.as_ref().map(|(_, ask)| ask.call.lane)
+    }
+
+    /// The user's key, empty where nobody is charged.
+    fn user(&self) -> &str {
+        let charged = self.charged.as_ref();
+        charged.map_or("", |(_, ask)| &ask.call.user)
     }
 
     /// From here on the call is the upstream's.
@@ -168,7 +194,7 @@ impl Record {
         };
         let came = matches!(self.outcome, Outcome::Relayed | Outcome::Drained);
         let status = self.status.filter(|_| came);
-        let (upstream, workload) = (&self.upstream, &self.workload);
+        let (upstream, workload) = (self.upstream(), self.workload());
         self.traffic
             .answered(upstream, workload, Via::Gateway, status);
         self.traffic
@@ -182,12 +208,14 @@ impl Record {
             return;
         }
         let wait_ms = i64::try_from(self.waited(now).as_millis()).unwrap_or(i64::MAX);
+        let (upstream, workload) = (self.upstream().to_owned(), self.workload().to_owned());
+        let lane = self.lane();
         let span = &mut self.span;
         span.set("http.request.method", self.method.to_string());
         span.set("http.route", "/{upstream}/{path}");
-        span.set("spillway.upstream", self.upstream.clone());
-        span.set("spillway.workload", self.workload.clone());
-        if let Some(lane) = self.lane {
+        span.set("spillway.upstream", upstream);
+        span.set("spillway.workload", workload);
+        if let Some(lane) = lane {
             span.set("spillway.lane", lane.to_string());
         }
         span.set("spillway.wait_ms", wait_ms);
@@ -233,14 +261,14 @@ impl Record {
         }
         line.word("method", self.method.as_str());
         line.word("path", &origin.path);
-        line.text("caller", &self.caller);
-        line.text("upstream", &self.upstream);
-        line.text("workload", &self.workload);
-        if let Some(lane) = self.lane {
+        line.text("caller", self.caller.as_ref().map_or("", Caller::name));
+        line.text("upstream", self.upstream());
+        line.text("workload", self.workload());
+        if let Some(lane) = self.lane() {
             line.word("lane", lane_name(lane));
         }
         // A key is a stranger's text.
-        line.word("user", &self.user);
+        line.word("user", self.user());
         if let Some(status) = self.status {
             line.number("status", status.as_u16());
         }

@@ -3,33 +3,23 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
-use http::{
-    HeaderMap, HeaderValue, Method, Request, Version,
-    header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING},
-    request::Parts,
-};
+use http::{HeaderMap, Request, header::EXPECT, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 use super::{
     Gateway,
+    admitted::{Admitted, head_of},
     batch::Arriving,
-    carried::Carried,
-    dialect::{Dialect, Ids},
+    dialect::Dialect,
     entry::enter,
-    exchange::Exchange,
     failure::Failure,
     held_body::read_ahead,
     hold::hold,
-    links::Answers,
-    path::{self, Target},
+    path,
     readmission::Readmission,
     record::{Outcome, Record},
     refusal::Refusal,
-    replay::Call,
     request_headers::{self, Asked},
     retry::Retries,
     slot::Slot,
@@ -37,8 +27,8 @@ use super::{
 };
 use crate::{
     access::Caller,
-    http::Arrived,
-    limiter::{Ask, WorkloadIndex},
+    http::{Arrived, Peer},
+    limiter::{Ask, Call, WorkloadIndex},
 };
 
 /// From when on a call counts as held: its client may have left without a sign.
@@ -56,23 +46,31 @@ pub(super) async fn call(
     arrived: Arrived,
 ) -> Response {
     let mut arrival = Arrival::new(request, arrived, gateway);
-    let ids = arrival.record.ids();
+    let numbers = arrival.record.numbers();
     let answered = match admit(gateway, &mut arrival).await {
         Ok(Way::Call(admitted)) => {
             let dialect = admitted.upstream.dialect();
-            let answered = admitted.hand_over(gateway, arrival).await;
+            // A caller who leaves until then drops his place untouched.
+            let answered = match admitted.make_onward(&mut arrival).await {
+                Ok(links) => {
+                    let (carried, head) = admitted.begin(gateway, arrival, links);
+                    head_of(carried, head).await
+                }
+                Err(failure) => Err(failure),
+            };
             answered.map_err(|failure| match failure {
                 Failure::Ended(not) => Refusal::by_token(not, dialect),
                 failure => Refusal::from(failure),
             })
         }
-        Ok(Way::Batch(batch)) => arrival.answer_batch(gateway, &batch, &ids).await,
+        // On the heap: calls need not carry what a batch takes.
+        Ok(Way::Batch(batch)) => Box::pin(arrival.answer_batch(gateway, &batch)).await,
         Err(refusal) => {
             arrival.refuse(&refusal);
             Err(refusal)
         }
     };
-    answered.unwrap_or_else(|refusal| refusal.answer(&ids, &gateway.retry_after))
+    answered.unwrap_or_else(|refusal| refusal.answer(&numbers.ids(), &gateway.retry_after))
 }
 
 /// Answers a call that is not even looked at.
@@ -83,16 +81,17 @@ pub(super) fn refuse(
     why: &Refusal,
 ) -> Response {
     let arrival = Arrival::new(request, arrived, gateway);
-    let ids = arrival.record.ids();
+    let numbers = arrival.record.numbers();
     arrival.refuse(why);
-    why.answer(&ids, &gateway.retry_after)
+    why.answer(&numbers.ids(), &gateway.retry_after)
 }
 
 /// A call whose body has not been touched.
-struct Arrival {
-    parts: Parts,
-    body: Body,
-    record: Record,
+pub(super) struct Arrival {
+    pub(super) parts: Parts,
+    pub(super) body: Body,
+    peer: Option<Peer>,
+    pub(super) record: Record,
 }
 
 /// What is to be done.
@@ -103,24 +102,16 @@ enum Way<'a> {
     Batch(Arriving<'a>),
 }
 
-/// A call that may go.
-struct Admitted<'a> {
-    upstream: &'a Upstream,
-    target: Target,
-    slot: Slot,
-    readmission: Readmission,
-}
-
 /// Reads the call's head and waits for its permit.
 async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<Way<'a>, Refusal> {
     let (parts, record) = (&arrival.parts, &mut arrival.record);
     let (name, rest) = path::split(parts.uri.path());
     let asked = request_headers::read(&parts.method, &parts.headers)?;
     let upstream = gateway.upstreams.get(name);
-    let caller = enter(gateway, upstream, parts).await?;
-    caller.name().clone_into(&mut record.caller);
+    let caller = enter(gateway, upstream, parts, arrival.peer).await?;
+    record.caller = Some(caller.clone());
     let upstream = upstream.ok_or_else(|| gateway.unknown())?;
-    name.clone_into(&mut record.upstream);
+    record.upstream = Some(Arc::clone(&upstream.name));
     let query = parts.uri.query().map(|query| upstream.query(query));
     let target = path::target(&upstream.base, rest, query.as_deref())?;
     if upstream.is_batch(&target.path) {
@@ -139,8 +130,11 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
         Some(workload) => {
             dialect = upstream.workload(workload).1;
             let ask = ask(upstream, workload, &caller, &asked, parts, &target.path)?;
-            limited = Some((upstream.limiter.clone(), ask.clone()));
-            acquire(upstream, &caller, &parts.headers, ask, until, record).await?
+            let ask = Arc::new(ask);
+            record.charged = Some((upstream.workload_name(workload), Arc::clone(&ask)));
+            let slot = acquire(upstream, &caller, &parts.headers, &ask, until).await?;
+            limited = Some((upstream.limiter.clone(), ask));
+            slot
         }
         None => gateway.unlimited()?,
     };
@@ -154,7 +148,7 @@ async fn admit<'a>(gateway: &'a Arc<Gateway>, arrival: &mut Arrival) -> Result<W
     };
     if record.age() >= HELD_MIN {
         let body = std::mem::take(&mut arrival.body);
-        arrival.body = read_ahead(body)
+        arrival.body = Box::pin(read_ahead(body))
             .await
             .map_err(|error| Failure::UploadCut(error.into()))?;
     }
@@ -181,12 +175,14 @@ fn ask(
     let weight = upstream.weight(workload, &parts.method, path, query);
     let weight = weight.max(asked.weight.unwrap_or_default());
     Ok(Ask {
-        workload,
-        app: identity.app,
-        tenant: identity.tenant,
-        user: identity.user,
-        lane: asked.lane.unwrap_or_else(|| caller.lane()),
-        weight,
+        call: Call {
+            workload,
+            app: identity.app,
+            tenant: identity.tenant,
+            user: identity.user,
+            lane: asked.lane.unwrap_or_else(|| caller.lane()),
+            weight,
+        },
         account: caller.account().cloned(),
     })
 }
@@ -196,18 +192,14 @@ async fn acquire(
     upstream: &Upstream,
     caller: &Caller,
     headers: &HeaderMap,
-    ask: Ask,
+    ask: &Ask,
     until: Instant,
-    record: &mut Record,
 ) -> Result<Slot, Refusal> {
-    let (workload, dialect) = upstream.workload(ask.workload);
-    workload.clone_into(&mut record.workload);
-    record.user.clone_from(&ask.user);
-    record.lane = Some(ask.lane);
-    let index = ask.workload;
+    let index = ask.call.workload;
+    let dialect = upstream.workload(index).1;
     // What it comes to goes back untouched if its token, or its bearer, was refused meanwhile.
     let granted = caller.wait(async {
-        let turn = upstream.turn(headers, &ask, until).await?;
+        let turn = upstream.turn(headers, ask, until).await?;
         let hold = until.saturating_duration_since(Instant::now());
         let permit = upstream.limiter.acquire(ask, hold).await;
         let slot = permit.map(Slot::limited);
@@ -221,91 +213,17 @@ async fn acquire(
     Ok(slot.with(turn))
 }
 
-impl Admitted<'_> {
-    /// Carries the exchange until there is the answer's head. A caller who leaves earlier drops
-    /// its slot untouched, one who leaves later ends nothing.
-    async fn hand_over(self, gateway: &Gateway, arrival: Arrival) -> Result<Response, Failure> {
-        let Arrival {
-            parts,
-            body,
-            mut record,
-        } = arrival;
-        let mut request = onward(parts, body, &self.target, self.upstream);
-        record.span.hand_on(request.headers_mut());
-        let mut answers = None;
-        if let Some(links) = self.upstream.links() {
-            answers = Some(Answers::to(request.headers(), links));
-            let outgoing = links.outgoing(request).await;
-            let outgoing = outgoing.map_err(|error| Failure::UploadCut(error.into()));
-            request = outgoing.inspect_err(|failure| record.fail(failure))?;
-        }
-        frame(&mut request);
-        record.admit();
-        let (caller, head) = oneshot::channel();
-        let exchange = Exchange {
-            slot: self.slot,
-            readmission: self.readmission,
-            links: answers,
-            record,
-            connections: Arc::clone(&self.upstream.connections),
-            caller: Some(caller),
-        };
-        let work = exchange.run(Call::new(request));
-        let carried = Carried::new(gateway.exchanges.track_future(work));
-        head_of(carried, head).await
-    }
-}
-
-/// The answer's head. What of the call has not ended with it goes on by itself.
-async fn head_of(
-    mut carried: Carried,
-    mut head: oneshot::Receiver<Result<Response, Failure>>,
-) -> Result<Response, Failure> {
-    let came = tokio::select! {
-        biased;
-        () = &mut carried => head.await,
-        came = &mut head => came,
-    };
-    came.unwrap_or(Err(Failure::Gone))
-}
-
-/// The call as its upstream gets it: the address line in origin form, and only the headers
-/// that are its business.
-fn onward(parts: Parts, body: Body, target: &Target, upstream: &Upstream) -> Request<Body> {
-    let mut request = Request::new(body);
-    *request.method_mut() = parts.method;
-    *request.version_mut() = Version::HTTP_11;
-    *request.headers_mut() = parts.headers;
-    request_headers::forward(request.headers_mut(), upstream.base.authority());
-    *request.uri_mut() = target.origin_form();
-    request
-}
-
-/// Says how a call's body ends, where hyper would not: it leaves a body of unknown length out of
-/// a call of `GET` or `HEAD`, and the length of an empty one, which servers demand where a body is
-/// the method's point (411).
-fn frame(request: &mut Request<Body>) {
-    let body = request.body();
-    let length = http_body::Body::size_hint(body).exact();
-    let is_empty = http_body::Body::is_end_stream(body);
-    let expects_body = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
-    let headers = request.headers_mut();
-    if is_empty && expects_body {
-        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-    } else if !is_empty && length.is_none() {
-        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-}
-
 impl Arrival {
     fn new(request: Request<Body>, arrived: Arrived, gateway: &Gateway) -> Self {
         let (parts, body) = request.into_parts();
+        let peer = arrived.peer;
         let name = || format!("{} /{{upstream}}", parts.method);
         let span = gateway.traces.begin(name, &parts.headers);
         let record = Record::new(&parts, arrived, gateway.traffic.clone(), span);
         Self {
             parts,
             body,
+            peer,
             record,
         }
     }
@@ -314,14 +232,15 @@ impl Arrival {
         mut self,
         gateway: &Gateway,
         batch: &Arriving<'_>,
-        ids: &Ids,
     ) -> Result<Response, Refusal> {
         let Self {
             parts,
             body,
             record,
+            ..
         } = &mut self;
-        let answered = batch.answer(gateway, parts, body, record, ids).await;
+        let ids = record.numbers().ids();
+        let answered = batch.answer(gateway, parts, body, record, &ids).await;
         if let Err(refusal) = &answered {
             self.refuse(refusal);
         }

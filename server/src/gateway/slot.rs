@@ -69,9 +69,15 @@ impl Slot {
         }
     }
 
-    /// Does `work` and renews meanwhile. Work that outlasts the renewals is dropped.
-    pub(super) async fn during<F: Future>(&mut self, work: F) -> Result<F::Output, Expired> {
-        let mut work = pin!(work);
+    /// Does `work` and renews meanwhile. It is pinned where it was made: taken in here, each call
+    /// would carry it twice.
+    ///
+    /// # Errors
+    /// It outlasts the renewals.
+    pub(super) async fn during<F>(&mut self, mut work: F) -> Result<F::Output, Expired>
+    where
+        F: Future + Unpin,
+    {
         loop {
             tokio::select! {
                 biased;
@@ -141,6 +147,13 @@ impl Slot {
     pub(super) fn report_failure(&self) {
         if let Some(Right::Limited(permit)) = &self.right {
             permit.report_failure();
+        }
+    }
+
+    /// The upstream's answer has ended, and says this. Again: nothing.
+    pub(super) fn complete_with(&mut self, signal: &Signal) {
+        if let Some(Right::Limited(permit)) = self.right.take() {
+            permit.answered(signal);
         }
     }
 
@@ -219,7 +232,7 @@ mod tests {
     async fn work_is_done_across_renewals() {
         let mut slot = slot(60_000);
         let work = tokio::time::sleep(Duration::from_millis(30));
-        assert_eq!(slot.during(work).await, Ok(()));
-        assert_eq!(slot.during(async { 7 }).await, Ok(7));
+        assert_eq!(slot.during(pin!(work)).await, Ok(()));
+        assert_eq!(slot.during(pin!(async { 7 })).await, Ok(7));
     }
 }

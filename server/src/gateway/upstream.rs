@@ -24,7 +24,7 @@ use super::{
 use crate::{
     access::{Account, Caller, Network},
     config::{self, Claims, WebAddress},
-    limiter::{Ask, BlockedBy, Busy, Limiter, WorkloadIndex},
+    limiter::{Ask, BlockedBy, Busy, Call, Limiter, WorkloadIndex},
 };
 
 /// How many connections are kept for calls whose number at once nobody limits.
@@ -39,6 +39,8 @@ const TURN_COMES_IN: Duration = Duration::from_secs(1);
 
 /// Where calls go, who limits them, and how their callers are told.
 pub(super) struct Upstream {
+    /// What it is called.
+    pub(super) name: Arc<str>,
     /// Scheme, authority and the path's beginning of every call.
     pub(super) base: WebAddress,
     /// Whom calls are charged to.
@@ -55,6 +57,8 @@ pub(super) struct Upstream {
     pub(super) clients: Vec<Arc<Network>>,
     /// Everything that has limits, and its clients' dialect.
     limited: Vec<(config::Workload, Dialect)>,
+    /// What each of it is called.
+    limited_names: Vec<Arc<str>>,
     /// Whether batches are taken apart.
     split_batches: bool,
     /// Whether links are rewritten.
@@ -77,7 +81,12 @@ impl Upstream {
             let (of, account) = (Arc::clone(of), Account::new(limiter.per_token()));
             Arc::new(Network::new(of, account))
         });
+        let names = config
+            .limited()
+            .map(|workload| workload.name.as_str().into());
         Ok(Self {
+            name: config.name.as_str().into(),
+            limited_names: names.collect(),
             connections: Arc::new(Connections::to(&config.base_url, kept(&config))?),
             limited: config.limited().map(told).collect(),
             bearers: Bearers::new(limiter.wall(bearers::REFUSED_MS)),
@@ -133,6 +142,12 @@ impl Upstream {
             })
     }
 
+    /// A workload's name, to keep.
+    pub(super) fn workload_name(&self, index: WorkloadIndex) -> Arc<str> {
+        let name = self.limited_names.get(index);
+        name.map_or_else(|| "".into(), Arc::clone)
+    }
+
     /// Whom a call of this workload is charged to. What limits all calls together limits apps,
     /// so that nobody needs to be named who makes a call of no workload.
     pub(super) fn identity(
@@ -163,10 +178,13 @@ impl Upstream {
         let Some(key) = self.identities.credential(headers)? else {
             return Ok(None);
         };
-        let claimed = (ask.app.clone(), ask.tenant.clone(), ask.user.clone());
+        let Call {
+            app, tenant, user, ..
+        } = &ask.call;
+        let claimed = (app.clone(), tenant.clone(), user.clone());
         let turn = self.bearers.turn(key, claimed, until).await;
         turn.map(|turn| Some(Arc::new(turn)))
-            .map_err(|not| self.not_now(not, ask.workload))
+            .map_err(|not| self.not_now(not, ask.call.workload))
     }
 
     /// Sends all away who wait for their bearer's turn; the limiter does so with its own.

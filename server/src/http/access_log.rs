@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use http::{Method, Request, StatusCode};
 
-use super::RequestId;
+use super::{Peer, RequestId};
 use crate::{access::secret::is_within, telemetry};
 
 /// What is known of a request from its beginning. Whoever gets it writes the request's line.
@@ -23,16 +23,19 @@ pub struct Arrived {
     pub method: Method,
     /// Of what, without the query.
     pub path: String,
+    /// Who is at the other end of its connection; `None`: it has gone already.
+    pub peer: Option<Peer>,
 }
 
 impl Arrived {
-    pub(super) fn now<B>(listener: &'static str, request: &Request<B>) -> Self {
+    pub(super) fn now<B>(listener: &'static str, request: &Request<B>, peer: Option<Peer>) -> Self {
         Self {
             listener,
             id: RequestId::random(),
             at: Instant::now(),
             method: request.method().clone(),
             path: shown(request.uri().path()).to_owned(),
+            peer,
         }
     }
 }

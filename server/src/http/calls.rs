@@ -27,7 +27,7 @@ pub(super) struct Calls<A> {
     places: Arc<Semaphore>,
 }
 
-/// Who is at the other end of a call's connection; every call has it.
+/// Who is at the other end of a call's connection; every request of the dashboard's has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
@@ -55,9 +55,10 @@ impl<A: Answer> Calls<A> {
     async fn answer(
         self,
         request: Request<Body>,
+        peer: Option<Peer>,
         activity: &Arc<Activity>,
     ) -> Response<WatchedBody> {
-        let arrived = Arrived::now(self.listener, &request);
+        let arrived = Arrived::now(self.listener, &request, peer);
         let id = arrived.id;
         let place = self.places.try_acquire_owned().ok();
         let mut response = if place.is_some() {
@@ -87,16 +88,13 @@ impl<A: Answer> Service<Request<Incoming>> for ConnectionCalls<A> {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let (calls, activity) = (self.calls.clone(), Arc::clone(&self.activity));
-        let wait = activity.wait();
-        let mut request = request.map(upload);
-        if let Some(peer) = self.peer {
-            request.extensions_mut().insert(peer);
-        }
+        let (wait, peer) = (activity.wait(), self.peer);
+        let request = request.map(upload);
         Box::pin(async move {
             let stream = streams::current();
             let _busy = stream.as_ref().map(Activity::wait);
             let activity = stream.unwrap_or(activity);
-            let answer = calls.answer(request, &activity).await;
+            let answer = calls.answer(request, peer, &activity).await;
             drop(wait);
             Ok(answer)
         })
@@ -125,7 +123,7 @@ mod tests {
         let activity = Activity::new();
         let call = || {
             let request = Request::new(Body::empty());
-            calls.clone().answer(request, &activity)
+            calls.clone().answer(request, None, &activity)
         };
         let first = call().await;
         assert_eq!(first.status(), StatusCode::OK);

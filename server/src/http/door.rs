@@ -27,7 +27,10 @@ pub trait Answer: Clone + Send + Sync + 'static {
 }
 
 impl Answer for Router {
-    async fn answer(&self, request: Request<Body>, arrived: Arrived) -> Response {
+    async fn answer(&self, mut request: Request<Body>, arrived: Arrived) -> Response {
+        if let Some(peer) = arrived.peer {
+            request.extensions_mut().insert(peer);
+        }
         let entry = Entry::of(arrived);
         let Ok(response) = self.clone().oneshot(request).await;
         entry.answered(response.status());

@@ -143,7 +143,10 @@ impl Core {
         }
         let seen = self.traffic.asked(now, call, hold_ms);
         match answer {
-            Answer::Granted(grant) => Asked::Now(self.let_go(clock, call, grant, (seen, None))),
+            Answer::Granted(grant) => {
+                let outcome = self.let_go((clock, now), call, grant, (seen, None));
+                Asked::Now(outcome)
+            }
             Answer::Refused(refusal) => {
                 self.traffic.refused(seen);
                 Asked::Now(Err(self.refused(clock, call, Stop::Refused(refusal))))
@@ -171,7 +174,8 @@ impl Core {
             Stop::Full(_) => Cause::Capacity,
             Stop::Storage | Stop::Closing => Cause::Storage,
         };
-        self.tallies[call.workload].refused(call.lane, cause, unix_s(clock));
+        let at_s = unix_s(clock, clock.now());
+        self.tallies[call.workload].refused(call.lane, cause, at_s);
         why
     }
 
@@ -236,13 +240,14 @@ impl Core {
 
     /// Lets go what fits now, and says whom to tell.
     pub(super) fn settle(&mut self, clock: &Clock) -> Vec<Delivery> {
-        self.engine.settle(clock.now());
+        let now = clock.now();
+        self.engine.settle(now);
         self.openings.count(&mut self.engine, None);
         self.write_breakers();
         let settled = self.engine.take_settled();
         settled
             .into_iter()
-            .filter_map(|settled| self.deliver(clock, settled))
+            .filter_map(|settled| self.deliver((clock, now), settled))
             .collect()
     }
 
@@ -268,17 +273,21 @@ impl Core {
         stopped.collect()
     }
 
-    fn deliver(&mut self, clock: &Clock, Settled { ticket, outcome }: Settled) -> Option<Delivery> {
+    fn deliver(
+        &mut self,
+        (clock, now): (&Clock, Instant),
+        Settled { ticket, outcome }: Settled,
+    ) -> Option<Delivery> {
         let Some(waiting) = self.waiting.remove(&ticket) else {
             if let Ok(grant) = outcome {
-                self.engine.refund(clock.now(), grant.permit);
+                self.engine.refund(now, grant.permit);
             }
             return None;
         };
         let outcome = match outcome {
             Ok(grant) => {
                 let (seen, since) = (waiting.seen, Some(waiting.since));
-                self.let_go(clock, &waiting.call, grant, (seen, since))
+                self.let_go((clock, now), &waiting.call, grant, (seen, since))
             }
             Err(refusal) => {
                 self.traffic.refused(waiting.seen);
@@ -295,19 +304,20 @@ impl Core {
     /// A grant leaves only when it is in the journal: whoever gets it sees to that.
     fn let_go(
         &mut self,
-        clock: &Clock,
+        (clock, now): (&Clock, Instant),
         call: &Call,
         grant: Grant,
         (seen, since): (SeenNumber, Option<tokio::time::Instant>),
     ) -> Outcome {
         let Ok(granted) = self.gathered(grant.permit) else {
-            self.engine.refund(clock.now(), grant.permit);
+            self.engine.refund(now, grant.permit);
             self.traffic.refused(seen);
             return Err(self.refused(clock, call, Stop::Storage));
         };
-        self.traffic.granted(seen, grant.permit, clock.now());
+        self.traffic.granted(seen, grant.permit, now);
         let hold = since.map(|since| since.elapsed());
-        self.tallies[call.workload].admitted(call.lane, hold, unix_s(clock));
+        let at_s = unix_s(clock, now);
+        self.tallies[call.workload].admitted(call.lane, hold, at_s);
         Ok(granted)
     }
 
@@ -318,6 +328,7 @@ impl Core {
     }
 }
 
-pub(super) fn unix_s(clock: &Clock) -> u64 {
-    u64::try_from(clock.timestamp(clock.now()).as_second()).unwrap_or(0)
+/// `now` on the wall clock, in whole seconds since 1970.
+pub(super) fn unix_s(clock: &Clock, now: Instant) -> u64 {
+    u64::try_from(clock.timestamp(now).as_second()).unwrap_or(0)
 }

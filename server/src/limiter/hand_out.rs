@@ -121,19 +121,19 @@ impl Limiter {
         if let Err(not) = room {
             return Begun::Now(Err(not));
         }
-        let call = ask.call();
+        let call = &ask.call;
         let hold_ms = inner.clock.engine_ms(hold);
         let shard = inner.shards.of(&call.app);
         let hand_out = |core: &mut Core, clock: &Clock, granted: Granted| {
             core.hand_out(clock, &granted.lease, owner)
         };
-        match inner.ask(shard, ask, &call, hold_ms, hand_out) {
+        match inner.ask(shard, ask, hold_ms, hand_out) {
             Asked::Now(Ok(handed)) => {
                 Begun::Now(handed.map(|handed| self.unwritten(owner.clone(), handed)))
             }
             Asked::Now(Err(stop)) => Begun::Now(Err(inner.refused(stop).into())),
             Asked::Crowded(stop) => {
-                let stop = inner.crowded(shard, &call, stop);
+                let stop = inner.crowded(shard, call, stop);
                 Begun::Now(Err(inner.refused(stop).into()))
             }
             Asked::Later(ticket, outcome) => Begun::Later(HeldCall {
@@ -235,10 +235,10 @@ impl Limiter {
     /// What is left of the layers that such a call meets.
     #[must_use]
     pub fn left(&self, ask: &Ask) -> Option<Left> {
-        let call = ask.call();
+        let call = &ask.call;
         let shard = self.inner.shards.of(&call.app);
         self.inner.with(shard, |core, clock| {
-            let headroom = core.engine.headroom(clock.now(), &call)?;
+            let headroom = core.engine.headroom(clock.now(), call)?;
             Some(Left::of(headroom, clock))
         })
     }

@@ -41,7 +41,7 @@ use std::{
     time::Duration,
 };
 
-use spillway::{Call, Lane, Refusal, Remaining, Signal, Ticket, Trip};
+use spillway::{Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
 pub use figures::{Figures, WorkloadFigures};
@@ -57,7 +57,7 @@ pub use pauses::Pause;
 pub use permit::Permit;
 pub use permit_id::PermitId;
 pub use preview::{Preview, Tried};
-pub use spillway::{BlockedBy, NotRenewed};
+pub use spillway::{BlockedBy, Call, NotRenewed};
 pub use tally::{Cause, HOLD_BOUNDS_S, Tally};
 pub use user::{NoSuchLimits, UserKey};
 pub use view::{BadCursor, USERS_MAX};
@@ -79,33 +79,11 @@ pub type WorkloadIndex = usize;
 /// One call that wants to go upstream.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Whose limits it meets.
-    pub workload: WorkloadIndex,
-    /// The application's key, never empty.
-    pub app: String,
-    /// The tenant's key, empty where there is none.
-    pub tenant: String,
-    /// The user's key, never empty.
-    pub user: String,
-    /// Who waits for it.
-    pub lane: Lane,
-    /// What it costs in rate layers, at least 1.
-    pub weight: u32,
+    /// Whose limits it meets: the keys of its app and user are never empty, its weight is at
+    /// least 1.
+    pub call: Call,
     /// Whose users it counts among; `None`: nobody's.
     pub account: Option<Arc<Account>>,
-}
-
-impl Ask {
-    fn call(&self) -> Call {
-        Call {
-            workload: self.workload,
-            app: self.app.clone(),
-            tenant: self.tenant.clone(),
-            user: self.user.clone(),
-            lane: self.lane,
-            weight: self.weight.max(1),
-        }
-    }
 }
 
 /// Why a call may not go.
@@ -232,14 +210,14 @@ impl Limiter {
     ///
     /// # Errors
     /// See [`Refused`]; a call that cannot fit within its hold is refused at once.
-    pub async fn acquire(&self, ask: Ask, hold: Duration) -> Result<Permit, Refused> {
-        let call = ask.call();
+    pub async fn acquire(&self, ask: &Ask, hold: Duration) -> Result<Permit, Refused> {
+        let call = &ask.call;
         let hold_ms = self.inner.clock.engine_ms(hold);
         let shard = self.inner.shards.of(&call.app);
         let granted = |_: &mut Core, _: &Clock, granted| granted;
-        let outcome = match self.inner.ask(shard, &ask, &call, hold_ms, granted) {
+        let outcome = match self.inner.ask(shard, ask, hold_ms, granted) {
             Asked::Now(outcome) => outcome,
-            Asked::Crowded(stop) => Err(self.inner.crowded(shard, &call, stop)),
+            Asked::Crowded(stop) => Err(self.inner.crowded(shard, call, stop)),
             Asked::Later(ticket, outcome) => {
                 let waiting = Waiting::new(&self.inner, shard, ticket, outcome);
                 waiting.outcome().await
@@ -286,19 +264,17 @@ impl Inner {
         result
     }
 
-    /// Asks for a call, and has `take` make something of its grant at once. Where only the bound on users is in its way, all or its caller's, those
-    /// of all shards that are idle go first.
+    /// Asks for a call, and has `take` make something of its grant at once. Where only the bound on
+    /// users is in its way, all or its caller's, those of all shards that are idle go first.
     fn ask<T>(
         self: &Arc<Self>,
         shard: ShardIndex,
         ask: &Ask,
-        call: &Call,
         hold_ms: u64,
         take: impl Fn(&mut Core, &Clock, Granted) -> T,
     ) -> Asked<T> {
-        let account = ask.account.as_ref();
         let ask = |core: &mut Core, clock: &Clock| {
-            let asked = core.ask(clock, call, account, hold_ms);
+            let asked = core.ask(clock, &ask.call, ask.account.as_ref(), hold_ms);
             asked.map(|granted| take(core, clock, granted))
         };
         let asked = self.with(shard, ask);

@@ -89,6 +89,24 @@ impl Permit {
         let ended = self.inner.with(self.shard, |core, clock| {
             core.complete(clock.now(), self.id)
         });
+        self.warn_of_overrun(ended);
+    }
+
+    /// The upstream's answer is there, whole, and says this: [`report`](Self::report) and
+    /// [`complete`](Self::complete) in one.
+    pub fn answered(mut self, signal: &Signal) {
+        self.ended = true;
+        let signal = self.inner.in_engine_time(signal);
+        let (trips, ended) = self.inner.with(self.shard, |core, clock| {
+            let now = clock.now();
+            let trips = core.report(now, self.id, Some(&signal));
+            (trips, core.complete(now, self.id))
+        });
+        self.inner.warn_of(trips);
+        self.warn_of_overrun(ended);
+    }
+
+    fn warn_of_overrun(&self, ended: spillway::Ended) {
         if ended == spillway::Ended::Overrun {
             tracing::warn!(
                 permit = self.id.0,

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use spillway::Lane;
 use tempfile::TempDir;
 use tokio::time::{advance, pause, resume};
 
@@ -99,15 +100,17 @@ pub(super) fn break_journal(limiters: &Limiters) {
 
 async fn ask(limiters: &Limiters, user: &str, hold: Duration) -> Result<Permit, Refused> {
     let ask = Ask {
-        workload: 0,
-        app: "app".into(),
-        tenant: String::new(),
-        user: user.into(),
-        lane: Lane::Foreground,
-        weight: 1,
+        call: Call {
+            workload: 0,
+            app: "app".into(),
+            tenant: String::new(),
+            user: user.into(),
+            lane: Lane::Foreground,
+            weight: 1,
+        },
         account: None,
     };
-    limiters.all()[0].acquire(ask, hold).await
+    limiters.all()[0].acquire(&ask, hold).await
 }
 
 /// How many of `calls` go now, each ending at once.

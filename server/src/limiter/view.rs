@@ -101,7 +101,7 @@ impl Inner {
             foreground: lane(Lane::Foreground),
             background: lane(Lane::Background),
         };
-        let recent = tally.recent(unix_s(clock));
+        let recent = tally.recent(unix_s(clock, clock.now()));
         live::Workload {
             name: self.workloads[workload].name.clone(),
             lanes,

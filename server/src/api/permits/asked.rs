@@ -13,7 +13,7 @@ use super::super::named::{bad_field, key, plain, upstream};
 use crate::{
     access::Caller,
     http::Problem,
-    limiter::{Ask, Limiter, WorkloadIndex},
+    limiter::{Ask, Call, Limiter, WorkloadIndex},
 };
 
 /// What an answer's header begins with, in lower case, if it can speak of limits.
@@ -116,12 +116,14 @@ impl Wanted {
         let app = caller.app(self.app.as_deref(), "", limiter.app())?;
         let hold = limiter.hold_max().min(Duration::from_millis(self.wait_ms));
         let ask = Ask {
-            workload: workload(limiter, self.workload.as_deref())?,
-            app: key("app", app)?,
-            tenant: plain("tenant", self.tenant)?,
-            user: key("user", self.user)?,
-            lane: self.lane.unwrap_or_else(|| caller.lane()),
-            weight: weight(self.weight)?,
+            call: Call {
+                workload: workload(limiter, self.workload.as_deref())?,
+                app: key("app", app)?,
+                tenant: plain("tenant", self.tenant)?,
+                user: key("user", self.user)?,
+                lane: self.lane.unwrap_or_else(|| caller.lane()),
+                weight: weight(self.weight)?,
+            },
             account: caller.account().cloned(),
         };
         Ok((limiter, ask, hold))

@@ -58,7 +58,11 @@ use super::{
     retry::Retries,
     upstream::Upstream,
 };
-use crate::{access::Caller, http::TooSlow, limiter::Ask};
+use crate::{
+    access::Caller,
+    http::TooSlow,
+    limiter::{Ask, Call},
+};
 pub use malformed::Malformed;
 use memory::{Memory, Reserved};
 use own::Own;
@@ -180,7 +184,7 @@ impl Arriving<'_> {
     }
 
     /// Whose budgets a part is charged to, and how much; `None`: no limits apply.
-    fn ask(&self, parts: &Parts, part: &Part) -> Result<Option<Ask>, Refusal> {
+    fn ask(&self, parts: &Parts, part: &Part) -> Result<Option<Arc<Ask>>, Refusal> {
         let upstream = self.upstream;
         let Some(workload) = upstream.limiter.workload_of(&part.method, &part.path) else {
             return Ok(None);
@@ -193,33 +197,28 @@ impl Arriving<'_> {
             &part.path,
         )?;
         let weight = upstream.weight(workload, &part.method, &part.path, &part.query);
-        Ok(Some(Ask {
-            workload,
-            app: identity.app,
-            tenant: identity.tenant,
-            user: identity.user,
-            lane: self.asked.lane.unwrap_or_else(|| self.caller.lane()),
-            // Said of the batch, it is the least that each part weighs.
-            weight: self.asked.weight.map_or(weight, |asked| asked.max(weight)),
+        Ok(Some(Arc::new(Ask {
+            call: Call {
+                workload,
+                app: identity.app,
+                tenant: identity.tenant,
+                user: identity.user,
+                lane: self.asked.lane.unwrap_or_else(|| self.caller.lane()),
+                // Said of the batch, it is the least that each part weighs.
+                weight: self.asked.weight.map_or(weight, |asked| asked.max(weight)),
+            },
             account: self.caller.account().cloned(),
-        }))
+        })))
     }
 
     /// One part's line in the log.
-    fn record(&self, batch: &Record, part: &Part, ask: Option<&Ask>) -> Record {
+    fn record(&self, batch: &Record, part: &Part, ask: Option<&Arc<Ask>>) -> Record {
         let mut record = batch.of_part(&part.method);
-        self.upstream
-            .limiter
-            .name()
-            .clone_into(&mut record.upstream);
-        if let Some(ask) = ask {
-            self.upstream
-                .workload(ask.workload)
-                .0
-                .clone_into(&mut record.workload);
-            record.user.clone_from(&ask.user);
-            record.lane = Some(ask.lane);
-        }
+        record.upstream = Some(Arc::clone(&self.upstream.name));
+        record.charged = ask.map(|ask| {
+            let workload = self.upstream.workload_name(ask.call.workload);
+            (workload, Arc::clone(ask))
+        });
         record
     }
 

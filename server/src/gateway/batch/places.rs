@@ -31,10 +31,10 @@ impl<'a> Job<'a> {
                 let slot = gateway.unlimited()?;
                 return Ok(Place { slot, probe: false });
             };
-            let workload = ask.workload;
+            let workload = ask.call.workload;
             let dialect = upstream.workload(workload).1;
             let granted = caller.wait(async {
-                let permit = upstream.limiter.acquire(ask, hold).await;
+                let permit = upstream.limiter.acquire(&ask, hold).await;
                 let permit = permit.map_err(|refused| Refusal::by_limiter(refused, dialect))?;
                 let probe = permit.is_probe();
                 Ok::<_, Refusal>((Slot::limited(permit), probe))

@@ -124,7 +124,7 @@ impl Round {
         self.answered(head.status);
         let body = self.collect(body).await?;
         let connections = Arc::clone(&self.connections);
-        tokio::spawn(async move { connections.keep(connection).await });
+        connections.keep(connection);
         self.decode(head, body)
     }
 

@@ -58,7 +58,7 @@ pub(super) struct Job<'a> {
     pub(super) caller: &'a Caller,
     pub(super) batch: &'a Batch,
     /// Whose limits each part meets; `None`: nobody's.
-    pub(super) asks: Vec<Option<Ask>>,
+    pub(super) asks: Vec<Option<Arc<Ask>>>,
     /// Its bearer's turn, if it has one: of the first part's user, as all have one bearer.
     pub(super) turn: Option<Arc<Turn>>,
     /// The request with a body of its own.
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
             Going {
                 part,
                 key: self.job.batch.parts[part].key.clone(),
-                payer: payer(self.job.asks[part].as_ref()),
+                payer: payer(self.job.asks[part].as_deref()),
                 slot,
             }
         });
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
 
 /// Whose outages are counted together.
 fn payer(ask: Option<&Ask>) -> String {
-    ask.map_or_else(String::new, |ask| {
+    ask.map_or_else(String::new, |Ask { call: ask, .. }| {
         format!(
             "{}\n{}\n{}\n{}",
             ask.workload, ask.app, ask.tenant, ask.user

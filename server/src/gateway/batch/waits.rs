@@ -69,12 +69,12 @@ impl Waits {
         let least = stay_away(answered.status(), answered.verdict(), left)?;
         let ask = job.asks[part].as_ref();
         let room = match ask.filter(|_| !known.has_place) {
-            Some(ask) => next_room(&job.upstream.limiter, ask.clone()).await,
+            Some(ask) => next_room(&job.upstream.limiter, ask).await,
             None => Duration::ZERO,
         };
         let dialect = ask.map_or_else(
             || job.upstream.dialect(),
-            |ask| job.upstream.workload(ask.workload).1,
+            |ask| job.upstream.workload(ask.call.workload).1,
         );
         let retry_after = &job.gateway.retry_after;
         Some(retry_after.seconds(room.max(least), dialect.retry_after_s_max()))

@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use bytes::{Buf as _, Bytes};
 use http::{
     HeaderMap, HeaderName,
-    header::{ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE},
+    header::{CONTENT_RANGE, CONTENT_TYPE},
 };
 
 use super::{
@@ -36,12 +36,19 @@ impl Format {
             return None;
         };
         let mut parts = value.to_str().ok()?.split(';').map(str::trim);
-        let media_type = parts.next()?.to_ascii_lowercase();
-        let format = match media_type.as_str() {
-            "application/json" | "text/json" => Self::Json,
-            "text/html" | "application/xhtml+xml" => Self::Html,
-            other if other.ends_with("+json") => Self::Json,
-            _ => return None,
+        let media_type = parts.next()?;
+        let is = |name: &str| media_type.eq_ignore_ascii_case(name);
+        let suffix = media_type.len().checked_sub("+json".len());
+        let suffix = suffix.and_then(|at| media_type.get(at..));
+        let format = if is("application/json")
+            || is("text/json")
+            || suffix.is_some_and(|it| it.eq_ignore_ascii_case("+json"))
+        {
+            Self::Json
+        } else if is("text/html") || is("application/xhtml+xml") {
+            Self::Html
+        } else {
+            return None;
         };
         parts.all(is_readable).then_some(format)
     }
@@ -104,6 +111,21 @@ impl Document {
         })
     }
 
+    /// All of a body of which nothing has been taken yet, at once. `None`: it is coded, and may be
+    /// any number of times as long as its pieces.
+    pub fn whole(&mut self, pieces: &[Bytes]) -> Option<Bytes> {
+        if self.decoder.is_some() {
+            return None;
+        }
+        let mut out = Vec::with_capacity(pieces.iter().map(Bytes::len).sum());
+        for piece in pieces {
+            self.text.push(piece, &mut out);
+        }
+        self.text.end(&mut out);
+        self.ended = true;
+        Some(out.into())
+    }
+
     /// What is decided by the beginning of `input`, which it takes away. `None`: all of it
     /// is taken.
     ///
@@ -151,15 +173,28 @@ impl Document {
 /// the offer of its parts. Its tag stays: it names the upstream's version, and clients bring
 /// it back there.
 pub(super) fn drop_what_changes(headers: &mut HeaderMap) {
-    headers.remove(CONTENT_ENCODING);
-    headers.remove(ACCEPT_RANGES);
-    drop_length_and_digests(headers);
+    drop_named(headers, |name| {
+        matches!(name, "content-encoding" | "accept-ranges") || is_length_or_digest(name)
+    });
 }
 
 /// The same for a call's body, which is never coded.
 pub(super) fn drop_length_and_digests(headers: &mut HeaderMap) {
-    headers.remove(CONTENT_LENGTH);
-    for name in ["digest", "content-digest", "repr-digest", "content-md5"] {
-        headers.remove(HeaderName::from_static(name));
+    drop_named(headers, is_length_or_digest);
+}
+
+fn is_length_or_digest(name: &str) -> bool {
+    matches!(
+        name,
+        "content-length" | "digest" | "content-digest" | "repr-digest" | "content-md5"
+    )
+}
+
+/// One look at each header that there is.
+fn drop_named(headers: &mut HeaderMap, goes: impl Fn(&str) -> bool) {
+    let names = headers.keys().filter(|name| goes(name.as_str()));
+    let names: Vec<HeaderName> = names.cloned().collect();
+    for name in names {
+        headers.remove(name);
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use axum::body::Body;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Request,
+    HeaderMap, HeaderValue,
     header::{CONTENT_ENCODING, CONTENT_LENGTH},
 };
 use http_body::{Body as _, Frame};
@@ -33,19 +33,18 @@ const WHOLE_BYTES_MAX: u64 = 64 * 1024;
 const WHOLE_MAX: Duration = Duration::from_secs(5);
 
 impl Links {
-    /// The call as its upstream gets it.
+    /// A call's body, and its headers, as its upstream gets them.
     ///
     /// # Errors
-    /// Its body was cut.
-    pub async fn outgoing(&self, request: Request<Body>) -> Result<Request<Body>, axum::Error> {
-        let (mut parts, body) = request.into_parts();
-        self.narrow_codings(&mut parts.headers);
-        let format = format(&parts.headers).filter(|_| !body.is_end_stream());
-        let body = match format {
-            None => body,
-            Some(format) => self.body(format, &mut parts.headers, body).await?,
-        };
-        Ok(Request::from_parts(parts, body))
+    /// The body was cut.
+    pub async fn outgoing(&self, headers: &mut HeaderMap, body: Body) -> Result<Body, axum::Error> {
+        self.narrow_codings(headers);
+        let format = format(headers).filter(|_| !body.is_end_stream());
+        match format {
+            None => Ok(body),
+            // On the heap: calls without a body need not carry its size.
+            Some(format) => Box::pin(self.body(format, headers, body)).await,
+        }
     }
 
     async fn body(

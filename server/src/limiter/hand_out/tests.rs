@@ -5,7 +5,7 @@ use tokio::time::advance;
 
 use super::*;
 use crate::limiter::{
-    Limiters, Permit, Recovery,
+    Call, Limiters, Permit, Recovery,
     outside::RUNNING_MAX,
     tests::{Place, kill},
 };
@@ -20,12 +20,14 @@ const MINUTE_LIMIT: u32 = 120;
 
 fn ask() -> Ask {
     Ask {
-        workload: 0,
-        app: "app".into(),
-        tenant: String::new(),
-        user: "ann".into(),
-        lane: Lane::Foreground,
-        weight: 1,
+        call: Call {
+            workload: 0,
+            app: "app".into(),
+            tenant: String::new(),
+            user: "ann".into(),
+            lane: Lane::Foreground,
+            weight: 1,
+        },
         account: None,
     }
 }
@@ -223,7 +225,7 @@ async fn who_leaves_while_waiting_holds_nothing() {
     let waits = limiter.hand_out(Owner::OPEN, ask(), Duration::from_secs(60));
     assert!(tokio::time::timeout(NEARLY, waits).await.is_err());
     complete(&limiters, running[0]).unwrap();
-    let shard = limiter.inner.shards.of(&ask().app);
+    let shard = limiter.inner.shards.of(&ask().call.app);
     let core = limiter.inner.shards.lock(shard);
     assert_eq!(core.engine.leases().count(), 4);
     let now = limiter.inner.clock.now();
@@ -251,7 +253,7 @@ async fn permits_outside_are_bounded_and_the_gateway_s_go_on() {
         Err(NotHandedOut::TooMany)
     );
     assert_eq!(used(&limiters), 0);
-    limiter.acquire(ask(), NO_HOLD).await.unwrap().complete();
+    limiter.acquire(&ask(), NO_HOLD).await.unwrap().complete();
     advance(Duration::from_secs(60)).await;
     take(&limiters).await;
 }

@@ -5,7 +5,7 @@ use tokio::time::advance;
 
 use super::*;
 use crate::limiter::{
-    Ask, Busy, Limiters, Permit, Recovery, Refused,
+    Ask, Busy, Call, Limiters, Permit, Recovery, Refused,
     tests::{Place, break_journal, kill, note},
 };
 
@@ -14,15 +14,17 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 async fn ask(limiters: &Limiters, lane: Lane) -> Result<(), BlockedBy> {
     let ask = Ask {
-        workload: 0,
-        app: "app".into(),
-        tenant: String::new(),
-        user: "ann".into(),
-        lane,
-        weight: 1,
+        call: Call {
+            workload: 0,
+            app: "app".into(),
+            tenant: String::new(),
+            user: "ann".into(),
+            lane,
+            weight: 1,
+        },
         account: None,
     };
-    let asked = limiters.all()[0].acquire(ask, Duration::ZERO).await;
+    let asked = limiters.all()[0].acquire(&ask, Duration::ZERO).await;
     match asked.map(Permit::complete) {
         Ok(()) => Ok(()),
         Err(Refused::Busy(Busy { blocked_by, .. })) => Err(blocked_by),

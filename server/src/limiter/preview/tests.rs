@@ -10,7 +10,7 @@ use tokio::{
 
 use super::*;
 use crate::limiter::{
-    Ask, Limiters, Recovery,
+    Ask, Call, Limiters, Recovery,
     tests::{Place, kill},
 };
 
@@ -71,16 +71,18 @@ async fn make(limiter: &Limiter, planned: &[Planned]) -> PerLane<u64> {
         callers.spawn(async move {
             sleep_until(begun + Duration::from_millis(call.at_ms)).await;
             let ask = Ask {
-                workload: 0,
-                app: "app".into(),
-                tenant: "t".into(),
-                user: call.user.to_string(),
-                lane: call.lane,
-                weight: 1,
+                call: Call {
+                    workload: 0,
+                    app: "app".into(),
+                    tenant: "t".into(),
+                    user: call.user.to_string(),
+                    lane: call.lane,
+                    weight: 1,
+                },
                 account: None,
             };
             match limiter
-                .acquire(ask, Duration::from_millis(call.hold_ms))
+                .acquire(&ask, Duration::from_millis(call.hold_ms))
                 .await
             {
                 Ok(permit) => {

@@ -14,7 +14,7 @@ use tokio::time::advance;
 use super::*;
 use crate::access::Account;
 use crate::limiter::{
-    Ask, HandedOut, Limiters, NotDone, Owner, Permit, Recovery, Refused,
+    Ask, Call, HandedOut, Limiters, NotDone, Owner, Permit, Recovery, Refused,
     tests::{Place, kill, note},
 };
 
@@ -32,19 +32,21 @@ fn apps() -> Vec<String> {
 
 fn call(app: &str, user: &str, lane: Lane) -> Ask {
     Ask {
-        workload: 0,
-        app: app.into(),
-        tenant: String::new(),
-        user: user.into(),
-        lane,
-        weight: 1,
+        call: Call {
+            workload: 0,
+            app: app.into(),
+            tenant: String::new(),
+            user: user.into(),
+            lane,
+            weight: 1,
+        },
         account: None,
     }
 }
 
 async fn ask(limiters: &Limiters, app: &str, user: &str) -> Result<Permit, Refused> {
     let call = call(app, user, Lane::Foreground);
-    limiters.all()[0].acquire(call, NO_HOLD).await
+    limiters.all()[0].acquire(&call, NO_HOLD).await
 }
 
 async fn take(limiters: &Limiters, app: &str) -> HandedOut {
@@ -80,7 +82,8 @@ async fn a_busy_app_blocks_no_other() {
     let thread = thread::spawn(move || {
         let _runtime = runtime.enter();
         for app in others {
-            let asked = other.acquire(call(&app, "ann", Lane::Foreground), NO_HOLD);
+            let ask = call(&app, "ann", Lane::Foreground);
+            let asked = other.acquire(&ask, NO_HOLD);
             let granted = futures_util::FutureExt::now_or_never(asked).unwrap();
             granted.unwrap().complete();
         }
@@ -229,7 +232,8 @@ async fn a_pause_of_the_upstream_is_every_app_s_and_an_app_s_its_own() {
 async fn paused(limiters: &Limiters) -> Vec<usize> {
     let mut paused = Vec::new();
     for (n, app) in apps().iter().enumerate() {
-        let asked = limiters.all()[0].acquire(call(app, "ann", Lane::Background), NO_HOLD);
+        let ask = call(app, "ann", Lane::Background);
+        let asked = limiters.all()[0].acquire(&ask, NO_HOLD);
         match asked.await {
             Ok(permit) => permit.refund(),
             Err(_) => paused.push(n),
@@ -270,23 +274,23 @@ async fn a_caller_s_users_are_bounded_over_all_shards_and_push_out_nobody() {
         account: Some(Arc::clone(account)),
         ..call(&format!("app {app}"), user, Lane::Foreground)
     };
-    let known = limiter.acquire(of(&other, 1, "victim"), NO_HOLD).await;
+    let known = limiter.acquire(&of(&other, 1, "victim"), NO_HOLD).await;
     let known = known.unwrap();
     let mut granted = Vec::new();
     for n in 0..1_000_000 {
         let ask = of(&greedy, n % 20, &format!("user {n}"));
-        match limiter.acquire(ask, NO_HOLD).await {
+        match limiter.acquire(&ask, NO_HOLD).await {
             Ok(permit) => granted.push(permit),
             Err(refused) => assert!(matches!(refused, Refused::Full(_)), "{refused:?}"),
         }
     }
     assert_eq!(granted.len(), OF_ONE);
     assert_eq!(limiter.inner.shards.users(), OF_ONE + 1);
-    let others = limiter.acquire(of(&other, 2, "new"), NO_HOLD).await;
+    let others = limiter.acquire(&of(&other, 2, "new"), NO_HOLD).await;
     others.unwrap().refund();
     known.complete();
     granted.into_iter().for_each(Permit::refund);
-    let again = limiter.acquire(of(&greedy, 3, "again"), NO_HOLD).await;
+    let again = limiter.acquire(&of(&greedy, 3, "again"), NO_HOLD).await;
     again.unwrap().refund();
 }
 
