@@ -30,6 +30,7 @@ bench: setup ## Measure engine, gateway and permits against their peers, and the
 	@echo "bench: building the server (minutes the first time)"
 	@$(with) cargo build --release --package spillway-server
 	@SPILLWAY_BIN="$(target)/release/spillway" $(with) benches/gateway/bench
+	@SPILLWAY_BIN="$(target)/release/spillway" benches/viewers/bench
 	@$(with) cargo build --package spillway-server
 	@SPILLWAY_BIN="$(target)/debug/spillway" benches/spiral/bench
 

@@ -17,3 +17,4 @@ mod repeated;
 #[path = "../support/mod.rs"]
 mod support;
 mod traces;
+mod viewers;
