@@ -29,6 +29,7 @@ mod erase;
 mod feed;
 mod frame;
 mod instant;
+mod keys;
 #[cfg(feature = "ssr")]
 mod letter;
 #[cfg(feature = "ssr")]

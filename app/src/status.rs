@@ -6,6 +6,8 @@ use leptos::prelude::*;
 use crate::connection::Freshness;
 use crate::erase::Erase;
 use crate::feed::Feed;
+use crate::keys::Keys;
+use crate::pages::Page;
 use crate::time::{Apart, At, InWords};
 
 /// The head.
@@ -16,12 +18,15 @@ pub fn Header(
 ) -> impl IntoView {
     let feed = Feed::expect();
     let as_of = Signal::derive(move || feed.shown.with(|it| it.state.as_of.clone()));
+    // What the server alone renders has no keys to steer.
+    let runs = matches!(feed.page, Page::Overview | Page::User);
     view! {
         <header>
             <h1><bdi>{title}</bdi></h1>
             <p class="as-of">"As of " <At at=as_of style=Apart/></p>
             <ConnectionState/>
             <PauseButton/>
+            {runs.then(|| view! { <Keys/> })}
         </header>
         <Notices/>
     }
