@@ -70,6 +70,7 @@ impl From<UserState> for Shown {
                 started_at: user.started_at.clone(),
                 time_scale: user.time_scale,
                 upstreams: Vec::new(),
+                house: None,
             },
             user,
         }

@@ -11,6 +11,7 @@ mod arbitrary;
 mod breaker;
 mod budget;
 mod delta;
+mod house;
 mod pause;
 #[cfg(any(feature = "hydrate", test))]
 mod read;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use breaker::{Breaker, BreakerReason, BreakerState};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
+pub use house::{CHANGES_MAX, Change, House, HousePart};
 pub use pause::{Pause, PauseScope, SetBy};
 #[cfg(any(feature = "hydrate", test))]
 pub(crate) use read::{Json, Read, member};
@@ -41,6 +43,10 @@ pub struct State {
     pub time_scale: u32,
     /// The throttled APIs, by name.
     pub upstreams: Vec<Upstream>,
+    /// How Spillway itself is, and what happened to it lately. In the live stream alone, and not
+    /// before the first look, which the server takes when it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub house: Option<House>,
 }
 
 /// One throttled API.

@@ -10,6 +10,7 @@
 //! - [`chart`]: values and states over time, as SVG.
 //! - [`history`]: how full limits were and what became of calls, for 30 days.
 //! - [`alerts`]: who is told that something is wrong; [`outbox`]: what is owed to them.
+//! - [`house`]: how Spillway itself is, and what was changed lately.
 //! - [`metrics`]: what Prometheus reads.
 //! - [`traces`]: spans for OpenTelemetry.
 //! - [`store`]: the only module that knows SQL.
@@ -32,6 +33,7 @@ pub mod failure;
 pub mod front;
 pub mod gateway;
 pub mod history;
+pub mod house;
 pub mod http;
 pub mod limiter;
 pub mod live;

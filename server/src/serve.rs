@@ -35,6 +35,7 @@ use crate::{
     gateway,
     gateway::GatewayState,
     history::History,
+    house::House as Itself,
     http::{
         self, AllowedHosts, BindError, Guard, Health, Listener, RELOAD_EVERY, Shutdown, Tls,
         TlsError,
@@ -429,7 +430,11 @@ impl House {
         alerts: Alerts,
         ready: impl FnOnce(Ready),
     ) -> Result<(), Error> {
-        let publisher = Arc::new(Publisher::new(Arc::clone(&self.limiters)));
+        let itself = self.itself();
+        // Known before the first page is shown.
+        itself.look(Timestamp::now().as_millisecond()).await;
+        let publisher = Publisher::new(Arc::clone(&self.limiters)).with_house(itself.clone());
+        let publisher = Arc::new(publisher);
         let guard = Guard {
             hosts: self.hosts(&listeners.ready),
             open: self.access.is_open(),
@@ -445,6 +450,7 @@ impl House {
         ready(listeners.ready);
         let publishing = tokio::spawn(publisher.run());
         let policies = tokio::spawn(self.policies.clone().keep());
+        let itself = tokio::spawn(itself.run());
         let history = tokio::spawn(self.history().run(self.shutdown.clone()));
         let alerts = tokio::spawn(alerts.run());
         let sending = self
@@ -459,6 +465,7 @@ impl House {
         );
         publishing.abort();
         policies.abort();
+        itself.abort();
         // It ends by itself when it has written what was seen.
         if tokio::time::timeout(GRACE, history).await.is_err() {
             tracing::warn!("the last of the history is not written");
@@ -539,6 +546,14 @@ impl House {
             often,
             router,
             secure,
+        )
+    }
+
+    fn itself(&self) -> Itself {
+        Itself::new(
+            self.store.clone(),
+            Arc::clone(&self.limiters),
+            self.history(),
         )
     }
 

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::{
-    Breaker, BreakerReason, BreakerState, Budget, Dimension, Lane, LaneName, Lanes, Layer, Lease,
-    Pause, PauseScope, Queue, Scope, Second, SetBy, State, Upstream, UserState, Workload,
+    Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, House, HousePart, Lane,
+    LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second, SetBy, State, Upstream,
+    UserState, Workload,
 };
 
 fn instant() -> impl Strategy<Value = Option<String>> {
@@ -147,6 +148,25 @@ fn pauses() -> impl Strategy<Value = Vec<Pause>> {
     prop::collection::vec(pause, 0..3)
 }
 
+/// Once looked at, it is known for good.
+fn house(number: u32) -> House {
+    House {
+        parts: vec![HousePart {
+            name: "Database".to_owned(),
+            said: format!("answers {number}"),
+            is_trouble: number > 0,
+        }],
+        throttled: u64::from(number),
+        changes: (0..number)
+            .map(|n| Change {
+                who: format!("w{n}"),
+                ..Change::default()
+            })
+            .collect(),
+        ..House::default()
+    }
+}
+
 /// A state in order.
 pub fn state() -> impl Strategy<Value = State> {
     let workloads = prop::collection::vec(workload(), 0..3);
@@ -162,6 +182,7 @@ pub fn state() -> impl Strategy<Value = State> {
             started_at: format!("{tick}"),
             time_scale: 1 + tick,
             upstreams,
+            house: Some(house(tick)),
         };
         tidy(&mut state);
         state

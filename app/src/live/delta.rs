@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, BudgetKey, Lanes, Pause, Second, State, Upstream, Workload};
+use super::{Budget, BudgetKey, House, Lanes, Pause, Second, State, Upstream, Workload};
 
 /// What turns one [`State`] into a later one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Delta {
     /// Names of upstreams that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
+    /// The later [`State::house`], if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub house: Option<House>,
 }
 
 /// What changed in one upstream.
@@ -93,7 +96,7 @@ impl Delta {
     /// Whether nothing changed but the time.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.upstreams.is_empty() && self.removed.is_empty()
+        self.upstreams.is_empty() && self.removed.is_empty() && self.house.is_none()
     }
 }
 
@@ -114,6 +117,7 @@ impl State {
             time_scale: newer.time_scale,
             upstreams,
             removed,
+            house: newer.house.clone().filter(|_| self.house != newer.house),
         }
     }
 
@@ -125,6 +129,10 @@ impl State {
             self.started_at = started_at;
         }
         self.time_scale = delta.time_scale;
+        // Once looked at, it stays known.
+        if delta.house.is_some() {
+            self.house = delta.house;
+        }
         self.upstreams
             .retain(|upstream| !delta.removed.contains(&upstream.name));
         for change in delta.upstreams {

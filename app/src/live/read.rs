@@ -6,9 +6,9 @@
 //! here reads all that it can write.
 
 use super::{
-    Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Delta, Dimension, Lane, LaneName,
-    Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope, Second, SetBy, State,
-    Upstream, UpstreamDelta, UserState, Workload, WorkloadDelta,
+    Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension, House,
+    HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope,
+    Second, SetBy, State, Upstream, UpstreamDelta, UserState, Workload, WorkloadDelta,
 };
 
 /// A JSON value.
@@ -156,7 +156,10 @@ choices! {
 }
 
 structs! {
-    State { as_of started_at time_scale upstreams }
+    State { as_of started_at time_scale upstreams house }
+    House { parts throttled changes more_changes unknown }
+    HousePart { name said is_trouble }
+    Change { at who what why }
     Upstream { name unwritable pauses workloads }
     Pause { scope app tenant user until by }
     SetBy { who reason at }
@@ -170,7 +173,7 @@ structs! {
     Lanes { foreground background }
     Lane { admitted held refused waiting waiting_ms_max waiting_since hold_ms_mean }
     Second { at admitted held refused }
-    Delta { as_of started_at time_scale upstreams removed }
+    Delta { as_of started_at time_scale upstreams removed house }
     UpstreamDelta { name unwritable pauses workloads removed }
     WorkloadDelta { name budgets removed lanes recent shared full_until users next_cursor }
     RecentDelta { dropped kept added }

@@ -101,6 +101,7 @@ pub fn state(budgets: Vec<Budget>) -> State {
         as_of: AS_OF.to_owned(),
         started_at: "2026-11-30T13:00:00.000Z".to_owned(),
         time_scale: 1,
+        house: None,
         upstreams: vec![Upstream {
             unwritable: false,
             pauses: Vec::new(),

@@ -11,6 +11,7 @@ pub(crate) mod budget_row;
 pub(crate) mod fixture;
 mod flow;
 mod gauge;
+mod house;
 mod icon;
 mod labels;
 mod lanes;
@@ -36,6 +37,7 @@ use crate::feed::Feed;
 use crate::live::{Breaker, Budget, Pause, Workload};
 use crate::pauses::Pauses;
 use crate::status::Header;
+use house::HouseCards;
 use lead::{LeadSection, lead};
 use wording::{Zone, workload_title};
 use workload::WorkloadCard;
@@ -73,6 +75,7 @@ pub fn Overview() -> impl IntoView {
             all.collect()
         })
     });
+    let house = Memo::new(move |_| feed.shown.with(|it| it.state.house.clone()));
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     // They come and go with the configuration: no list with keys is needed to follow them.
     let cards = move || {
@@ -86,6 +89,7 @@ pub fn Overview() -> impl IntoView {
             <LeadSection said=said/>
             <Pauses pauses=pauses/>
             {cards}
+            <HouseCards house=house/>
         </div>
     }
     .erase()

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::fixture::{overview, state};
 use super::*;
-use crate::live::{Pause, PauseScope, State, UserState};
+use crate::live::{Change, House, HousePart, Pause, PauseScope, State, UserState};
 use crate::{Asked, Backend, SharedBackend};
 
 struct Fixed(State);
@@ -123,4 +123,51 @@ fn names_are_text_and_never_markup() {
     let layers = super::fixture::onenote((120, 0), (399, 0), (0, 0));
     let html = rendered(state(vec![super::fixture::budget("<script>@x", layers)]));
     assert!(!html.contains("<script>@x") && html.contains("&lt;script&gt;@x"));
+}
+
+#[test]
+fn what_was_changed_and_how_spillway_is_stands_below_and_names_are_texts() {
+    let part = |name: &str, said: &str, is_trouble| HousePart {
+        name: name.to_owned(),
+        said: said.to_owned(),
+        is_trouble,
+    };
+    let mut state = overview();
+    assert!(!rendered(state.clone()).contains("Spillway itself"));
+    state.house = Some(House {
+        parts: vec![
+            part("Database", "answers", false),
+            part("Journal of graph", "9 s not on disk", true),
+        ],
+        throttled: 3,
+        changes: vec![Change {
+            at: "2026-11-30T13:41:00Z".to_owned(),
+            who: "<b>noor</b>\u{202e}".to_owned(),
+            what: "paused graph/background".to_owned(),
+            why: "quarter close".to_owned(),
+        }],
+        more_changes: 2,
+        unknown: String::new(),
+    });
+    let html = rendered(state.clone());
+    for part in [
+        "3 upstream 429s",
+        "&lt;b&gt;noor&lt;/b&gt;\\u{202e}",
+        "paused graph/background",
+        "13:41:00 UTC",
+        "\u{201c}quarter close\u{201d}",
+        "and 2 more",
+        "pill clear",
+        "answers",
+        "9 s not on disk",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    state.house = Some(House {
+        unknown: "What was changed is not known.".to_owned(),
+        ..House::default()
+    });
+    let html = rendered(state);
+    assert!(html.contains("What was changed is not known."), "{html}");
+    assert!(html.contains("No upstream 429"));
 }

@@ -15,7 +15,7 @@ use crate::feed::{Feed, Shown};
 use crate::frame::Rail;
 use crate::live::{State, UserState};
 use crate::overview::{WorkloadValues, wording::workload_title};
-use crate::pages::{OVERVIEW_PATH, Page, workload_page_path};
+use crate::pages::{OVERVIEW_PATH, Page, limits_path, workload_page_path};
 use crate::status::Header;
 use crate::visitor::Visitor;
 use figure::figure;
@@ -137,6 +137,7 @@ fn again(page: &WorkloadPage) -> impl IntoView + use<> {
         true => "This page asks again every 10 s.",
         false => "This page is a snapshot.",
     };
+    let limits = limits_path(&page.upstream, &page.workload);
     view! {
         <p class="again">
             {text}
@@ -144,6 +145,8 @@ fn again(page: &WorkloadPage) -> impl IntoView + use<> {
             <a href=here>"Ask again now"</a>
             " "
             <a href=link>{words}</a>
+            " "
+            <a href=limits>"Its limits"</a>
         </p>
     }
 }

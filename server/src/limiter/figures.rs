@@ -36,6 +36,17 @@ pub struct Figures {
     pub writable: bool,
 }
 
+/// How one upstream's journals are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalHealth {
+    /// Whether grants can be written down.
+    pub is_writable: bool,
+    /// How long ago the oldest line was written that is not synced.
+    pub unsynced: Duration,
+    /// How often the counters could not be brought to disk since the start.
+    pub errors: u64,
+}
+
 /// What one workload adds up to.
 #[derive(Clone, Debug)]
 pub struct WorkloadFigures {
@@ -66,9 +77,7 @@ impl Limiter {
         }
         let (permits_out, permits_expired) = inner.outside.lock().counts(inner.clock.now());
         let journals = inner.shards.journals();
-        let unsynced = journals
-            .iter()
-            .filter_map(super::journal::Journal::unsynced);
+        let health = self.journal_health();
         Figures {
             name: inner.name.clone(),
             workloads,
@@ -76,14 +85,28 @@ impl Limiter {
             permits_out: permits_out as u64,
             permits_expired,
             journal_bytes: journals.iter().map(super::journal::Journal::bytes).sum(),
-            journal_unsynced: unsynced.max().unwrap_or_default(),
-            journal_errors: inner.keeping_errors.load(Ordering::Relaxed),
-            writable: self.ready().is_ok(),
+            journal_unsynced: health.unsynced,
+            journal_errors: health.errors,
+            writable: health.is_writable,
         }
     }
 }
 
 impl Limiter {
+    /// How its journals are.
+    #[must_use]
+    pub fn journal_health(&self) -> JournalHealth {
+        let journals = self.inner.shards.journals();
+        let unsynced = journals
+            .iter()
+            .filter_map(super::journal::Journal::unsynced);
+        JournalHealth {
+            is_writable: self.ready().is_ok(),
+            unsynced: unsynced.max().unwrap_or_default(),
+            errors: self.inner.keeping_errors.load(Ordering::Relaxed),
+        }
+    }
+
     /// The most that the upstream reported of a limit since this was last asked, per mille, of each
     /// workload. For one asker alone.
     pub(crate) fn take_reported(&self) -> Vec<Option<u32>> {

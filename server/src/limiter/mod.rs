@@ -44,7 +44,7 @@ use std::{
 use spillway::{Refusal, Remaining, Signal, Ticket, Trip};
 use tokio::sync::oneshot;
 
-pub use figures::{Figures, WorkloadFigures};
+pub use figures::{Figures, JournalHealth, WorkloadFigures};
 pub use find::{UserPage, UserSearch};
 pub use hand_out::{
     Begun, HandedOut, HeldCall, Left, NotExtended, NotHandedOut, UnknownPermit, Unwritten,

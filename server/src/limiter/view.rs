@@ -45,6 +45,7 @@ impl Limiters {
             upstreams: shown
                 .map(|limiter| limiter.view(cursor.as_ref(), users_max.min(USERS_MAX)))
                 .collect(),
+            house: None,
         };
         state.sort();
         Ok(state)

@@ -17,7 +17,10 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use crate::limiter::{Limiters, UserKey};
+use crate::{
+    house::House,
+    limiter::{Limiters, UserKey},
+};
 
 pub use watched::{NotWatched, Watched};
 
@@ -48,6 +51,7 @@ pub struct Event {
 #[derive(Debug)]
 pub struct Publisher {
     limiters: Arc<Limiters>,
+    house: Option<House>,
     last: Mutex<Last>,
     events: broadcast::Sender<Event>,
     watched: Watched,
@@ -72,9 +76,19 @@ impl Publisher {
         let (events, _) = broadcast::channel(BEHIND_MAX);
         Self {
             limiters,
+            house: None,
             last: Mutex::new(last),
             events,
             watched: Watched::default(),
+        }
+    }
+
+    /// The same, telling also how Spillway itself is.
+    #[must_use]
+    pub fn with_house(self, house: House) -> Self {
+        Self {
+            house: Some(house),
+            ..self
         }
     }
 
@@ -82,9 +96,11 @@ impl Publisher {
     #[must_use]
     pub fn state(&self) -> State {
         // Only a cursor can be wrong, and there is none.
-        self.limiters
-            .state(None, None, USERS_SHOWN)
-            .unwrap_or_default()
+        let state = self.limiters.state(None, None, USERS_SHOWN);
+        State {
+            house: self.house.as_ref().and_then(House::known),
+            ..state.unwrap_or_default()
+        }
     }
 
     /// What is true of one user now, as JSON.
