@@ -20,16 +20,14 @@ mod view;
 
 use crate::call::{Lane, Permit};
 use crate::evidence::Evidence;
+use crate::policy::BreakerRules;
 use crate::time::Instant;
 use record::{Gate, Record, State};
 
 pub use view::{Status, View};
 
-/// For so long after the last report of 80 % or more, background calls are refused.
+/// For so long after the last report from the soft threshold on, background calls are refused.
 const SOFT_MS: u64 = 60_000;
-
-/// From this share of the limit on, reported by the upstream, background calls are refused.
-const SOFT_PERMILLE: u32 = 800;
 
 /// From this share on, the budget opens before any 429.
 const FULL_PERMILLE: u32 = 1_000;
@@ -106,6 +104,8 @@ pub(crate) struct Answered<'a> {
     pub(crate) user: (&'a str, &'a str),
     /// As many calls in flight end a recovery.
     pub(crate) calls_max: u32,
+    /// What the workload's policy says of breakers.
+    pub(crate) rules: BreakerRules,
 }
 
 impl Breaker {
@@ -215,9 +215,7 @@ impl Breaker {
 
     /// The upstream named this budget as throttled. True if it trips by it.
     pub(crate) fn throttled(&mut self, answered: &Answered<'_>, wait_ms: Option<u64>) -> bool {
-        let trips = self
-            .throttle
-            .fail(answered.now, answered.permit, answered.granted_at, wait_ms);
+        let trips = self.throttle.fail(answered, wait_ms);
         if trips {
             self.reason = Some(Reason::Throttled);
             self.drift = self.drift.saturating_add(1);
@@ -228,16 +226,14 @@ impl Breaker {
     /// The upstream reported that so much of this budget's limit is used. True if it trips by it.
     pub(crate) fn reported(&mut self, answered: &Answered<'_>, permille: u32) -> bool {
         self.reported = Some((permille, answered.now));
-        if permille >= SOFT_PERMILLE {
+        if permille >= u32::from(answered.rules.soft_permille) {
             self.soft_until = Some(answered.now.plus_ms(SOFT_MS));
             self.soft_since = self.soft_since.or(Some(answered.now));
         }
         if permille < FULL_PERMILLE {
             return false;
         }
-        let trips = self
-            .throttle
-            .fail(answered.now, answered.permit, answered.granted_at, None);
+        let trips = self.throttle.fail(answered, None);
         if trips {
             self.reason = Some(Reason::Percentage);
         }
@@ -256,10 +252,7 @@ impl Breaker {
         let probed = self.outage.is_probed_by(answered.permit);
         let outage = self.evidence.failed(answered);
         let recovering = matches!(self.outage.state, State::Recovering { .. });
-        (probed || outage || recovering)
-            && self
-                .outage
-                .fail(answered.now, answered.permit, answered.granted_at, None)
+        (probed || outage || recovering) && self.outage.fail(answered, None)
     }
 
     /// An operator forces it open or closed until then.

@@ -93,7 +93,7 @@ pub(crate) fn fits(
             Lane::Foreground => true,
             Lane::Background => used.background + asked <= u64::from(limit.caps.background),
         };
-        share && used.total() + asked <= u64::from(limit.limit())
+        !limit.decides() || (share && used.total() + asked <= u64::from(limit.limit()))
     });
     let stopped = || {
         let breaker = node.breaker();
@@ -127,7 +127,7 @@ pub(crate) struct Sight<'a> {
 impl Sight<'_> {
     /// What keeps a call waiting longest, if anything does.
     pub(crate) fn shortage(&self, cost: Cost) -> Option<Shortage> {
-        let limits = self.shape.limits.iter();
+        let limits = self.shape.deciding();
         let short = limits.filter_map(|limit| self.short_of(limit, cost, Ahead::default()));
         short.chain(self.stopped(cost)).reduce(Shortage::and)
     }
@@ -135,7 +135,7 @@ impl Sight<'_> {
     /// The same for a call that is told when to return: when it fits after those that stand
     /// before it, but at most one window later than if nobody did.
     pub(crate) fn announced(&self, cost: Cost, ahead: Ahead) -> Option<Shortage> {
-        let short = self.shape.limits.iter().filter_map(|limit| {
+        let short = self.shape.deciding().filter_map(|limit| {
             let behind = self.short_of(limit, cost, ahead)?;
             let alone = self.short_of(limit, cost, Ahead::default());
             let alone = alone.map_or(self.now, |alone| alone.at);

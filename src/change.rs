@@ -23,7 +23,7 @@ impl Engine {
             return;
         };
         let before = of.shape.clone();
-        of.change(policy);
+        of.change(policy, now);
         // Counting anew takes a while with many users, and the most usual change, another limit
         // or share, needs none of it.
         if self.counts_otherwise(workload, &before) {

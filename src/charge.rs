@@ -19,6 +19,8 @@ pub(crate) struct Charge {
     pub(crate) scope: Scope,
     /// None: it does not exist yet.
     pub(crate) place: Option<Place>,
+    /// Which one it is of those with limits of their own; none: it has the workload's.
+    pub(crate) own: Option<u16>,
 }
 
 /// The budgets of one call, its workload's before the upstream's own, narrowest first.
@@ -69,13 +71,13 @@ impl Engine {
             .flatten()
     }
 
-    /// The budgets of a call that stands there.
+    /// The budgets of a call of this user's that stands there.
     #[inline]
-    pub(crate) fn charges(&self, workload: usize, stand: &Stand) -> Charges {
+    pub(crate) fn charges(&self, user: KeyRef<'_>, stand: &Stand) -> Charges {
         let mut charges = Charges::new();
         let paths = [
-            (Some(workload), &stand.own),
-            (self.global_of(workload), &stand.global),
+            (Some(user.workload), &stand.own),
+            (self.global_of(user.workload), &stand.global),
         ];
         for (workload, path) in paths {
             let Some(workload) = workload else { continue };
@@ -85,6 +87,7 @@ impl Engine {
                 workload,
                 scope,
                 place: path.at(scope),
+                own: shape.own(user.widened(workload, scope)),
             }));
         }
         charges
@@ -104,7 +107,8 @@ impl Engine {
             let Some(node) = charge.place.and_then(|place| self.tree.get_mut(place)) else {
                 return true;
             };
-            let shape = self.workloads[charge.workload].shape.at(charge.scope);
+            let shape = &self.workloads[charge.workload].shape;
+            let shape = shape.budget(charge.scope, charge.own);
             node.advance(shape, now);
             fits(node, shape, call.cost(), now, probe_ms)
         })
@@ -140,7 +144,8 @@ impl Engine {
 
     /// A budget, brought up to now, as a call of workload `of` sees it.
     pub(crate) fn sight(&mut self, charge: Charge, of: usize) -> Sight<'_> {
-        let shape = self.workloads[charge.workload].shape.at(charge.scope);
+        let shape = &self.workloads[charge.workload].shape;
+        let shape = shape.budget(charge.scope, charge.own);
         let now = self.now;
         let node = charge.place.and_then(|place| self.tree.get_mut(place));
         let node = node.map(|node| {
@@ -164,12 +169,12 @@ impl Engine {
     pub(crate) fn possible(&self, call: &Call) -> Result<(), Refusal> {
         for workload in self.workloads_of(call.workload) {
             let shape = &self.workloads[workload].shape;
-            if call.weight <= shape.weight_max(call.lane) {
+            if call.weight <= shape.weight_max(call.lane) && !shape.has_own() {
                 continue;
             }
             for scope in Scope::ALL {
                 let mut rates = shape
-                    .at(scope)
+                    .of_key(KeyRef::of(call, workload, scope))
                     .limits
                     .iter()
                     .filter(|limit| limit.view.is_some());
@@ -218,6 +223,7 @@ impl Engine {
             expires_at: self.now.plus_ms(self.settings.lease_ms),
         };
         self.next_permit = self.numbers.after(self.next_permit);
+        self.count_shadows(call, &held);
         let grant = self.charge(held, true);
         for scope in [Scope::Tenant, Scope::App] {
             let places = [stand.own.at(scope), stand.global.at(scope)];

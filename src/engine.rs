@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::call::{Call, Scope};
 use crate::decision::{Answer, BlockedBy, Busy, Refusal, Settled, Ticket};
+use crate::key::KeyRef;
 use crate::lease::Leases;
 use crate::pause::Pauses;
 use crate::policy::{Dimension, Policy};
@@ -70,7 +71,10 @@ impl Engine {
         Self {
             settings,
             now,
-            workloads: policies.into_iter().map(Workload::new).collect(),
+            workloads: policies
+                .into_iter()
+                .map(|policy| Workload::new(policy, now))
+                .collect(),
             tree: Tree::new(settings.hash_seed),
             leases: Leases::new(settings.renewals_ms_max),
             queues: BTreeMap::new(),
@@ -120,7 +124,7 @@ impl Engine {
             self.pass(app);
         }
         let mut stand = self.stand(call);
-        let charges = self.charges(call.workload, &stand);
+        let charges = self.charges(KeyRef::of(call, call.workload, Scope::User), &stand);
         let queued = self.must_queue(&stand, call.lane);
         if queued.is_none() && self.fits(&charges, call) {
             return match self.make_room(call, &mut stand) {

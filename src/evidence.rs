@@ -12,11 +12,6 @@ use crate::time::Instant;
 const THROTTLED_USERS: usize = 3;
 const THROTTLED_MS: u64 = 10_000;
 
-/// So many failures over so long of so many users speak for an outage.
-const FAILURES: u32 = 5;
-const FAILING_MS: u64 = 10_000;
-const FAILED_USERS: usize = 2;
-
 /// Evidence is forgotten after so long without more of it.
 const KEPT_MS: u64 = 600_000;
 
@@ -30,7 +25,7 @@ pub(crate) struct Evidence {
     failures: u32,
     failing_since: Instant,
     failed_at: Instant,
-    /// Whose calls failed; at most [`FAILED_USERS`].
+    /// Whose calls failed; at most as many as make an outage.
     failed: Vec<User>,
 }
 
@@ -81,12 +76,14 @@ impl Evidence {
             .failed
             .iter()
             .any(|(t, u)| (t.as_str(), u.as_str()) == (tenant, user));
-        if !known && self.failed.len() < FAILED_USERS {
+        let rules = &answered.rules;
+        let users = rules.outage_users as usize;
+        if !known && self.failed.len() < users {
             self.failed.push((tenant.to_owned(), user.to_owned()));
         }
-        self.failures >= FAILURES
-            && self.failed.len() >= FAILED_USERS
-            && answered.now.ms_since(self.failing_since) >= FAILING_MS
+        self.failures >= rules.outage_failures
+            && self.failed.len() >= users
+            && answered.now.ms_since(self.failing_since) >= rules.outage_ms
     }
 
     /// A call succeeded: the upstream works.

@@ -135,7 +135,7 @@ impl Engine {
         let Some(node) = self.tree.get(place) else {
             return;
         };
-        let look = self.look(node);
+        let look = self.look(node, key);
         let closeness = look.closeness_permille();
         let status = node.breaker().map(Breaker::view).unwrap_or_default().status;
         if !wanted.trouble.is_in(closeness, status) {

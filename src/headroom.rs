@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use crate::budget::Sight;
 use crate::call::{Call, Lane, PerLane, Scope};
 use crate::engine::Engine;
+use crate::key::KeyRef;
 use crate::node::Node;
 use crate::policy::Dimension;
 use crate::shape::Limit;
@@ -34,10 +35,10 @@ impl Engine {
         self.advance(now);
         self.workloads.get(call.workload)?;
         let stand = self.stand(call);
-        let charges = self.charges(call.workload, &stand);
+        let charges = self.charges(KeyRef::of(call, call.workload, Scope::User), &stand);
         let tightest = charges.iter().filter_map(|charge| {
             let sight = self.sight(*charge, call.workload);
-            let rooms = sight.shape.limits.iter();
+            let rooms = sight.shape.deciding();
             rooms
                 .map(|limit| headroom(&sight, charge.scope, limit, call.lane))
                 .min_by_key(tightness)

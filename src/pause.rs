@@ -120,6 +120,7 @@ impl Pauses {
             workload: key.workload,
             scope: whose.scope(),
             place: None,
+            own: None,
         };
         Some((charge, shortage))
     }

@@ -1,8 +1,20 @@
 //! Policies: the limits of a workload, parsed once, legal ever after.
 
+mod breakers;
+#[cfg(feature = "serde")]
+mod document;
+mod overrides;
+
 use std::fmt;
 
 use crate::call::{Lane, Scope};
+
+pub use breakers::{
+    BreakerRules, COOL_DOWN_MS_MAX, COOL_DOWN_MS_MIN, OUTAGE_FAILURES_MAX, OUTAGE_MS_MAX,
+    OUTAGE_USERS_MAX,
+};
+pub(crate) use overrides::beside;
+pub use overrides::{NAME_BYTES_MAX, OVERRIDES_MAX, Override, OwnLimit};
 
 /// The most layers a policy may have. OneNote has six; SharePoint, the richest preset known, ten.
 pub const LAYERS_MAX: usize = 16;
@@ -50,6 +62,8 @@ pub struct Layer {
     scope: Scope,
     dimension: Dimension,
     limit: u32,
+    /// Whether it only counts what it would refuse.
+    shadow: bool,
 }
 
 impl Layer {
@@ -73,7 +87,21 @@ impl Layer {
             scope,
             dimension,
             limit,
+            shadow: false,
         })
+    }
+
+    /// The same, but it refuses nothing: it only counts what it would have refused.
+    #[must_use]
+    pub const fn counting_only(mut self) -> Self {
+        self.shadow = true;
+        self
+    }
+
+    /// Whether it refuses nothing, and only counts what it would have refused.
+    #[must_use]
+    pub const fn is_shadow(&self) -> bool {
+        self.shadow
     }
 
     /// Whose budget it belongs to.
@@ -140,6 +168,8 @@ impl Share {
 pub struct Policy {
     layers: Vec<Layer>,
     background_share: Share,
+    breakers: BreakerRules,
+    overrides: Vec<Override>,
 }
 
 impl Policy {
@@ -164,7 +194,51 @@ impl Policy {
         Ok(Self {
             layers,
             background_share,
+            breakers: BreakerRules::default(),
+            overrides: Vec::new(),
         })
+    }
+
+    /// The same with other rules for its breakers.
+    ///
+    /// # Errors
+    /// A number out of its range, see [`BreakerRules`].
+    pub fn with_breakers(mut self, rules: BreakerRules) -> Result<Self, Error> {
+        rules.check()?;
+        self.breakers = rules;
+        Ok(self)
+    }
+
+    /// The same with own limits for some keys, in the place of those that it had.
+    ///
+    /// # Errors
+    /// More than [`OVERRIDES_MAX`], two of the same key, or so many different ones that a scope
+    /// would have more than [`LAYERS_MAX`] limits.
+    pub fn with_overrides(mut self, overrides: Vec<Override>) -> Result<Self, Error> {
+        overrides::check(&self.layers, &overrides)?;
+        self.overrides = overrides;
+        Ok(self)
+    }
+
+    /// The same with its overrides' keys under other names, for a driver that knows keys by
+    /// others. Different names must stay different.
+    #[must_use]
+    pub fn with_names(mut self, name: impl Fn(&str) -> String) -> Self {
+        let renamed = self.overrides.into_iter().map(|it| it.renamed(&name));
+        self.overrides = renamed.collect();
+        self
+    }
+
+    /// When its breakers trip, and for how long.
+    #[must_use]
+    pub const fn breakers(&self) -> &BreakerRules {
+        &self.breakers
+    }
+
+    /// Own limits of some keys, in the order given.
+    #[must_use]
+    pub fn overrides(&self) -> &[Override] {
+        &self.overrides
     }
 
     /// Its limits, in the order given.
@@ -226,76 +300,32 @@ pub enum Error {
     /// Two layers limit the same thing.
     #[error("two layers limit {0}/{1}: keep the lower one")]
     Doubled(Scope, Dimension),
-}
-
-/// The written form of a policy: what a file or a database row holds.
-#[cfg(feature = "serde")]
-mod document {
-    use super::{Dimension, Error, Scope, Share};
-
-    #[derive(serde::Serialize, serde::Deserialize)]
-    pub(super) struct Layer {
-        scope: Scope,
-        #[serde(flatten)]
-        dimension: Dimension,
-        limit: u32,
-    }
-
-    impl TryFrom<Layer> for super::Layer {
-        type Error = Error;
-
-        fn try_from(layer: Layer) -> Result<Self, Error> {
-            Self::new(layer.scope, layer.dimension, layer.limit)
-        }
-    }
-
-    impl From<super::Layer> for Layer {
-        fn from(layer: super::Layer) -> Self {
-            Self {
-                scope: layer.scope,
-                dimension: layer.dimension,
-                limit: layer.limit,
-            }
-        }
-    }
-
-    #[derive(serde::Serialize, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct Policy {
-        layers: Vec<super::Layer>,
-        background_share_permille: Share,
-    }
-
-    impl TryFrom<Policy> for super::Policy {
-        type Error = Error;
-
-        fn try_from(policy: Policy) -> Result<Self, Error> {
-            Self::new(policy.layers, policy.background_share_permille)
-        }
-    }
-
-    impl From<super::Policy> for Policy {
-        fn from(policy: super::Policy) -> Self {
-            Self {
-                layers: policy.layers,
-                background_share_permille: policy.background_share,
-            }
-        }
-    }
-
-    impl TryFrom<u16> for Share {
-        type Error = Error;
-
-        fn try_from(permille: u16) -> Result<Self, Error> {
-            Self::new(permille)
-        }
-    }
-
-    impl From<Share> for u16 {
-        fn from(share: Share) -> Self {
-            share.permille()
-        }
-    }
+    /// A number of the breakers' rules is out of its range.
+    #[error("{what}: {is} is outside {min} to {max}")]
+    Breakers {
+        /// Which one.
+        what: &'static str,
+        /// What it is.
+        is: u64,
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
+    /// More overrides than [`OVERRIDES_MAX`].
+    #[error("{0} overrides are more than the most a policy may have, {OVERRIDES_MAX}")]
+    TooManyOverrides(usize),
+    /// An override that names nobody, or more than its scope has, or with a name too long.
+    #[error(
+        "an override of one {0} names its app and whatever else its scope has, and nothing more, in at most {NAME_BYTES_MAX} bytes each"
+    )]
+    OverrideKey(Scope),
+    /// Two overrides of the same key.
+    #[error("two overrides are of the same {0}: keep one")]
+    OverrideDoubled(Scope),
+    /// An override without limits.
+    #[error("an override needs at least one limit")]
+    OverrideEmpty,
 }
 
 #[cfg(test)]

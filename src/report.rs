@@ -98,15 +98,16 @@ impl Engine {
         let Some((scope, dimension)) = workload.remaining_is_of else {
             return;
         };
-        let shape = workload.shape.at(scope);
         let mut budgets = answer.budgets.iter();
         let place = budgets
             .find(|(of, _)| *of == scope)
             .map(|(_, place)| *place);
-        let limit = shape
-            .limits
-            .iter()
-            .find(|limit| limit.dimension == dimension);
+        let Some(key) = place.and_then(|place| self.tree.key(place)) else {
+            return;
+        };
+        let shape = workload.shape.of_key(key);
+        let mut limits = shape.deciding();
+        let limit = limits.find(|limit| limit.dimension == dimension);
         if let Some((place, limit)) = place.zip(limit)
             && let Some(node) = self.tree.get_mut(place)
         {
@@ -173,8 +174,12 @@ impl Engine {
         let Some(node) = self.tree.get(*place) else {
             return T::default();
         };
-        let shape = self.workloads[usize::from(node.workload)].shape.at(scope);
-        let calls_max = shape.calls_max;
+        let workload = &self.workloads[usize::from(node.workload)];
+        let shape = self.tree.key(*place).map_or_else(
+            || workload.shape.at(scope),
+            |key| workload.shape.of_key(key),
+        );
+        let (calls_max, rules) = (shape.calls_max, *workload.policy.breakers());
         let Some(key) = self.tree.key(answer.held.user) else {
             return T::default();
         };
@@ -185,6 +190,7 @@ impl Engine {
             granted_at: answer.held.granted_at,
             user: (&tenant, &user),
             calls_max,
+            rules,
         };
         let told = self.tree.tell(*place, |breaker| {
             breaker.advance(answered.now);

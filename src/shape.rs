@@ -1,9 +1,15 @@
 //! A policy worked out: what each scope's budgets have to count, and against what.
 
+use std::cmp::Ordering;
+
 use crate::breaker::RAMP_CALLS_MAX;
 use crate::call::{Lane, PerLane, Scope};
-use crate::policy::{Dimension, Policy};
+use crate::key::KeyRef;
+use crate::policy::{Dimension, Layer, Override, Policy, beside};
 use crate::time::Instant;
+
+/// What a layer's cap is that decides nothing: it only counts, or is there for overrides alone.
+const NEVER: u32 = u32::MAX;
 
 /// Up to this limit every landed call is kept by itself: exact.
 const EXACT_LIMIT_MAX: u32 = 512;
@@ -16,8 +22,18 @@ const BUCKETS: u64 = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     scopes: [ScopeShape; 3],
-    /// The most that a call of each lane may weigh.
+    /// The most that a call of each lane may weigh, but for overrides.
     weight_max: PerLane<u32>,
+    /// The budgets that have limits of their own, by scope and names.
+    own: Vec<Own>,
+}
+
+/// A budget with limits of its own: it counts what all others of its scope count.
+#[derive(Clone, Debug)]
+struct Own {
+    scope: Scope,
+    names: [Box<str>; 3],
+    shape: ScopeShape,
 }
 
 /// The layers of one scope.
@@ -31,6 +47,8 @@ pub(crate) struct ScopeShape {
     pub(crate) logs: Vec<LogShape>,
     /// As many calls in flight end a recovery: all that may be.
     pub(crate) calls_max: u32,
+    /// Whether any layer only counts what it would refuse.
+    pub(crate) shadows: bool,
 }
 
 /// One layer.
@@ -39,6 +57,8 @@ pub(crate) struct Limit {
     pub(crate) dimension: Dimension,
     /// The most that each lane may hold.
     pub(crate) caps: PerLane<u32>,
+    /// Of one that only counts what it would refuse: what it would let each lane hold.
+    pub(crate) shadow: Option<PerLane<u32>>,
     /// Which view counts what landed; none for a concurrency.
     pub(crate) view: Option<usize>,
 }
@@ -72,7 +92,48 @@ impl Shape {
             foreground: max(Lane::Foreground),
             background: max(Lane::Background),
         };
-        Self { scopes, weight_max }
+        let own = policy.overrides().iter();
+        let mut own: Vec<_> = own.map(|it| Own::of(it, policy, &scopes)).collect();
+        own.sort_by(|a, b| a.compare(b.scope, b.names.each_ref().map(|it| &**it)));
+        Self {
+            scopes,
+            weight_max,
+            own,
+        }
+    }
+
+    /// Whether any layer only counts what it would refuse.
+    pub(crate) fn has_shadows(&self) -> bool {
+        self.scopes.iter().any(|scope| scope.shadows)
+    }
+
+    /// Whether any budget has limits of its own.
+    pub(crate) const fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Which of the budgets with limits of their own the key's is, if it is one.
+    pub(crate) fn own(&self, key: KeyRef<'_>) -> Option<u16> {
+        if self.own.is_empty() {
+            return None;
+        }
+        let names = [key.app, key.tenant, key.user];
+        let found = self
+            .own
+            .binary_search_by(|own| own.compare(key.scope, names));
+        found.ok().and_then(|n| u16::try_from(n).ok())
+    }
+
+    /// The layers of a budget of this scope, which is perhaps one with limits of its own.
+    #[inline]
+    pub(crate) fn budget(&self, scope: Scope, own: Option<u16>) -> &ScopeShape {
+        let own = own.and_then(|n| self.own.get(usize::from(n)));
+        own.map_or_else(|| self.at(scope), |own| &own.shape)
+    }
+
+    /// The layers of the key's budget.
+    pub(crate) fn of_key(&self, key: KeyRef<'_>) -> &ScopeShape {
+        self.budget(key.scope, self.own(key))
     }
 
     /// The most that a call of `lane` may weigh.
@@ -102,30 +163,74 @@ impl Shape {
     }
 }
 
+impl Own {
+    fn of(own: &Override, policy: &Policy, scopes: &[ScopeShape; 3]) -> Self {
+        let mut shape = scopes[own.scope() as usize].clone();
+        for limit in &mut shape.limits {
+            if let Some(most) = own.limit(limit.dimension) {
+                limit.hold(most, policy);
+            }
+        }
+        shape.ramp();
+        Self {
+            scope: own.scope(),
+            names: own.names().map(Into::into),
+            shape,
+        }
+    }
+
+    fn compare(&self, scope: Scope, names: [&str; 3]) -> Ordering {
+        let own = self.names.each_ref().map(|name| &**name);
+        (self.scope, own).cmp(&(scope, names))
+    }
+}
+
 impl ScopeShape {
     fn of(policy: &Policy, scope: Scope) -> Self {
-        let mut shape = Self {
-            calls_max: RAMP_CALLS_MAX,
-            ..Self::default()
-        };
+        let mut shape = Self::default();
         for layer in policy.layers_at(scope) {
-            let view = match layer.dimension() {
-                Dimension::Rate { window_ms } => Some(shape.view(window_ms, layer.limit())),
-                Dimension::Concurrency => {
-                    shape.calls_max = layer.limit();
-                    None
-                }
-            };
-            shape.limits.push(Limit {
-                dimension: layer.dimension(),
-                caps: PerLane {
-                    foreground: policy.cap(layer, Lane::Foreground),
-                    background: policy.cap(layer, Lane::Background),
-                },
-                view,
-            });
+            shape.add(layer.dimension(), most(layer, policy.overrides()));
+            if let Some(limit) = shape.limits.last_mut() {
+                limit.shadow = layer.is_shadow().then_some(limit.caps);
+                limit.hold(layer.limit(), policy);
+            }
         }
+        // Budgets without an override count these, too: who gets one has not called unseen.
+        for dimension in beside(policy.layers(), policy.overrides(), scope) {
+            shape.add(dimension, NEVER);
+        }
+        shape.shadows = shape.limits.iter().any(|limit| limit.shadow.is_some());
+        shape.ramp();
         shape
+    }
+
+    /// A layer that holds nothing yet. `most`: the highest limit that any budget has of it.
+    fn add(&mut self, dimension: Dimension, most: u32) {
+        let view = match dimension {
+            Dimension::Rate { window_ms } => Some(self.view(window_ms, most)),
+            Dimension::Concurrency => None,
+        };
+        self.limits.push(Limit {
+            dimension,
+            caps: PerLane {
+                foreground: NEVER,
+                background: NEVER,
+            },
+            shadow: None,
+            view,
+        });
+    }
+
+    /// A recovery ends with as many calls in flight as there may be.
+    fn ramp(&mut self) {
+        let calls = self.deciding().find(|limit| limit.view.is_none());
+        let calls = calls.map(Limit::limit);
+        self.calls_max = calls.unwrap_or(RAMP_CALLS_MAX);
+    }
+
+    /// The layers that decide, in the policy's order.
+    pub(crate) fn deciding(&self) -> impl Iterator<Item = &Limit> {
+        self.limits.iter().filter(|limit| limit.decides())
     }
 
     fn view(&mut self, window_ms: u64, limit: u32) -> usize {
@@ -153,7 +258,36 @@ impl ScopeShape {
     }
 }
 
+/// The highest limit that any budget has of a layer. What is not held to a limit is not counted
+/// call by call either, as that has no bound.
+fn most(layer: &Layer, overrides: &[Override]) -> u32 {
+    if layer.is_shadow() {
+        return NEVER;
+    }
+    let own = overrides.iter().filter(|it| it.scope() == layer.scope());
+    let own = own.filter_map(|it| it.limit(layer.dimension()));
+    own.fold(layer.limit(), u32::max)
+}
+
 impl Limit {
+    /// From now on it is so high; one that only counts goes on to.
+    fn hold(&mut self, limit: u32, policy: &Policy) {
+        let caps = PerLane {
+            foreground: limit,
+            background: policy.background_share().of(limit),
+        };
+        match &mut self.shadow {
+            Some(shadow) => *shadow = caps,
+            None => self.caps = caps,
+        }
+    }
+
+    /// Whether it can keep a call waiting.
+    #[inline]
+    pub(crate) const fn decides(&self) -> bool {
+        self.caps.foreground != NEVER
+    }
+
     /// The most that may be used at once.
     pub(crate) const fn limit(&self) -> u32 {
         self.caps.foreground
@@ -195,7 +329,7 @@ pub(crate) const fn stretched_ms(window_ms: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Layer, Share};
+    use crate::policy::{OwnLimit, Share};
 
     #[test]
     fn exact_windows_share_one_log_and_each_width_of_buckets_has_its_own() {
@@ -233,5 +367,47 @@ mod tests {
         assert_eq!(views, [(0, 60_031), (0, 3_601_801), (1, 86_443_201)]);
         assert_eq!(user.calls_max, 5);
         assert!(!shape.has(Scope::App) && shape.narrowest() == Scope::User);
+    }
+
+    #[test]
+    fn who_has_an_override_has_its_limits_and_counts_as_the_others_do() {
+        let minute = Dimension::Rate { window_ms: 60_000 };
+        let hour = Dimension::Rate {
+            window_ms: 3_600_000,
+        };
+        let own = |dimension, limit| OwnLimit { dimension, limit };
+        let limits = vec![own(minute, 4), own(Dimension::Concurrency, 2), own(hour, 9)];
+        let names = ["a", "t", "ann"].map(str::to_owned);
+        let ann = Override::new(Scope::User, names, limits).unwrap();
+        let calls = Layer::new(Scope::User, Dimension::Concurrency, 5).unwrap();
+        let layers = vec![
+            Layer::new(Scope::User, minute, 100).unwrap(),
+            calls.counting_only(),
+        ];
+        let policy = Policy::new(layers, Share::HALF).unwrap();
+        let shape = Shape::of(&policy.with_overrides(vec![ann]).unwrap());
+        let user = |user| KeyRef {
+            workload: 0,
+            scope: Scope::User,
+            app: "a",
+            tenant: "t",
+            user,
+        };
+        let caps = |of: &ScopeShape| -> Vec<_> {
+            let limits = of.limits.iter();
+            limits
+                .map(|it| (it.caps.foreground, it.caps.background, it.decides()))
+                .collect()
+        };
+        let (ann, ben) = (shape.of_key(user("ann")), shape.of_key(user("ben")));
+        let none = (NEVER, NEVER, false);
+        assert_eq!(caps(ann), [(4, 2, true), none, (9, 4, true)]);
+        assert_eq!(caps(ben), [(100, 50, true), none, none]);
+        assert_eq!((&ann.views, &ann.logs), (&ben.views, &ben.logs));
+        let shadow = |of: &ScopeShape| of.limits[1].shadow.map(|caps| caps.foreground);
+        assert_eq!((shadow(ann), shadow(ben)), (Some(2), Some(5)));
+        // Nothing holds the calls in flight.
+        assert_eq!(ann.calls_max, RAMP_CALLS_MAX);
+        assert!(shape.own(user("an")).is_none() && !shape.has(Scope::App));
     }
 }

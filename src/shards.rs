@@ -11,6 +11,7 @@ use crate::breaker::Status;
 use crate::call::{Call, Lane, Scope};
 use crate::engine::Engine;
 use crate::key::Key;
+use crate::shadow::ShadowView;
 use crate::time::Instant;
 use crate::view::{BudgetView, SHARED_MAX, WorkloadView};
 
@@ -122,6 +123,22 @@ impl WorkloadView {
             let since = self.waiting_since.get_mut(lane);
             let both = [*since, *other.waiting_since.get(lane)];
             *since = both.into_iter().flatten().min();
+        }
+        self.join_shadows(&other.shadows);
+    }
+
+    /// Engines of one upstream have the same layers, but for the moment of a change.
+    fn join_shadows(&mut self, other: &[ShadowView]) {
+        if self.shadows.is_empty() {
+            self.shadows.extend_from_slice(other);
+            return;
+        }
+        let what = |it: &ShadowView| (it.scope, it.dimension, it.limit);
+        for shadow in &mut self.shadows {
+            let same = other.iter().find(|it| what(it) == what(shadow));
+            let Some(same) = same else { continue };
+            shadow.since = shadow.since.min(same.since);
+            shadow.would_refuse.add(same.would_refuse);
         }
     }
 }

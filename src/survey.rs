@@ -182,11 +182,9 @@ impl Engine {
         let Some(of_scope) = of_scope.filter(|_| node.is_charged()) else {
             return;
         };
-        for (layer, limit) in of_scope
-            .layers
-            .iter_mut()
-            .zip(&it.shape.at(node.scope).limits)
-        {
+        // Of who has limits of its own, what it uses of those that all have.
+        let limits = it.shape.at(node.scope).deciding();
+        for (layer, limit) in of_scope.layers.iter_mut().zip(limits) {
             let used = node.used(limit);
             layer.raise(used.total(), used.background);
         }
@@ -200,7 +198,7 @@ impl Engine {
         let it = &self.workloads[workload];
         let layers = |scope| {
             let shape = it.shape.at(scope);
-            shape.limits.iter().map(|limit| {
+            shape.deciding().map(|limit| {
                 let span_ms = limit.span_ms(shape, self.settings.lease_ms);
                 let lost = self
                     .full_at

@@ -14,6 +14,7 @@ use crate::call::{Call, Lane, Scope};
 use crate::charge::Stand;
 use crate::decision::{BlockedBy, Busy, Refusal, Settled, Ticket};
 use crate::engine::Engine;
+use crate::key::KeyRef;
 use crate::queue::{Queue, Spot, Waiter};
 use crate::time::Instant;
 use crate::tree::{Path, Place};
@@ -197,7 +198,7 @@ impl Engine {
     fn told_to_return(&mut self, waiter: &Waiter) -> Busy {
         let call = self.call_of(waiter.user, waiter.lane, waiter.weight);
         let stand = self.stand_of(waiter.user);
-        let charges = self.charges(call.workload, &stand);
+        let charges = self.charges(KeyRef::of(&call, call.workload, Scope::User), &stand);
         self.refuse(&stand, &charges, &call, None)
     }
 
@@ -344,10 +345,9 @@ impl Engine {
 
     fn blocked(&mut self, waiter: &Waiter) -> Option<Blocked> {
         let stand = self.stand_of(waiter.user);
-        let key = self.tree.key(waiter.user);
-        let workload = key.map_or(0, |key| key.workload);
-        let paused = key.and_then(|key| self.paused_of(key, waiter.lane));
-        let charges = self.charges(workload, &stand);
+        let key = self.tree.key(waiter.user)?;
+        let paused = self.paused_of(key, waiter.lane);
+        let charges = self.charges(key, &stand);
         let cost = Cost {
             lane: waiter.lane,
             weight: waiter.weight,

@@ -8,6 +8,7 @@ use crate::key::{Key, KeyRef};
 use crate::lease::Lease;
 use crate::node::Node;
 use crate::policy::Dimension;
+use crate::shadow::ShadowView;
 use crate::shape::{Limit, ScopeShape, Shape};
 use crate::time::Instant;
 use crate::tree::Place;
@@ -33,6 +34,8 @@ pub struct WorkloadView {
     pub waiting: PerLane<u64>,
     /// Since when the longest-waiting call waits.
     pub waiting_since: PerLane<Option<Instant>>,
+    /// Layers that refuse nothing, and what they would have refused.
+    pub shadows: Vec<ShadowView>,
 }
 
 /// One budget at one instant.
@@ -42,7 +45,8 @@ pub struct BudgetView {
     pub key: Key,
     /// How close it is to a limit, per mille of the layer that is used most.
     pub closeness_permille: u64,
-    /// Its layers, in the policy's order.
+    /// Its layers that can refuse, in the policy's order; one of its own in the place of the
+    /// workload's.
     pub layers: Vec<LayerView>,
     /// What the upstream said of it, or an operator.
     pub breaker: crate::breaker::View,
@@ -107,6 +111,7 @@ impl Engine {
         self.advance_all(workload, now);
         let mut view = WorkloadView {
             full_until: self.full_until(workload),
+            shadows: self.workloads[workload].shadows.views().to_vec(),
             ..WorkloadView::default()
         };
         let (mut users, mut shared) = (Vec::new(), Vec::new());
@@ -114,16 +119,17 @@ impl Engine {
             if usize::from(node.workload) != workload || !node.is_charged() {
                 continue;
             }
-            let look = self.look(node);
-            let entry = (look.closeness_permille(), place, self.tree.key(place));
-            match (entry, node.scope) {
-                ((closeness, place, Some(key)), Scope::User) => users.push((closeness, place, key)),
-                ((closeness, place, Some(key)), _) => {
+            let Some(key) = self.tree.key(place) else {
+                continue;
+            };
+            let closeness = self.look(node, key).closeness_permille();
+            match node.scope {
+                Scope::User => users.push((closeness, place, key)),
+                Scope::Tenant | Scope::App => {
                     let breaker = node.breaker().map(crate::breaker::Breaker::view);
                     let status = breaker.unwrap_or_default().status;
                     shared.push((Reverse(key.scope), Reverse((status, closeness)), key, place));
                 }
-                _ => {}
             }
         }
         shared.sort_unstable_by_key(|(scope, trouble, key, _)| (*scope, *trouble, *key));
@@ -224,11 +230,11 @@ impl Engine {
             .collect()
     }
 
-    pub(crate) fn look<'a>(&'a self, node: &'a Node) -> Look<'a> {
+    pub(crate) fn look<'a>(&'a self, node: &'a Node, key: KeyRef<'_>) -> Look<'a> {
         let workload = &self.workloads[usize::from(node.workload)];
         Look {
             node: Some(node),
-            shape: workload.shape.at(node.scope),
+            shape: workload.shape.of_key(key),
             share_permille: workload.policy.background_share().permille(),
             now: self.now,
             full_at: self.full_at,
@@ -237,12 +243,13 @@ impl Engine {
     }
 
     fn budget_at(&self, place: Place) -> Option<BudgetView> {
-        Some(self.look(self.tree.get(place)?).at(self.tree.key(place)?))
+        let key = self.tree.key(place)?;
+        Some(self.look(self.tree.get(place)?, key).at(key))
     }
 
     fn view_of(&mut self, now: Instant, key: KeyRef<'_>) -> Option<BudgetView> {
         let workload = self.workloads.get(key.workload)?;
-        let shape = workload.shape.at(key.scope);
+        let shape = workload.shape.of_key(key);
         let place = self.tree.place_of(key);
         if let Some(node) = place.and_then(|place| self.tree.get_mut(place)) {
             node.advance(shape, now);
@@ -294,7 +301,7 @@ pub(crate) struct Look<'a> {
 
 impl Look<'_> {
     pub(crate) fn closeness_permille(&self) -> u64 {
-        let layers = self.shape.limits.iter().map(|limit| self.layer(limit));
+        let layers = self.shape.deciding().map(|limit| self.layer(limit));
         layers
             .map(|layer| layer.used.total() * 1000 / u64::from(layer.limit))
             .max()
@@ -308,8 +315,7 @@ impl Look<'_> {
             closeness_permille: self.closeness_permille(),
             layers: self
                 .shape
-                .limits
-                .iter()
+                .deciding()
                 .map(|limit| self.layer(limit))
                 .collect(),
             breaker: breaker

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use crate::call::Scope;
 use crate::policy::{Dimension, Policy};
+use crate::shadow::Shadows;
 use crate::shape::Shape;
+use crate::time::Instant;
 
 /// How many of the last holds the estimate for running calls is drawn from.
 const HOLDS_KEPT: usize = 63;
@@ -17,6 +19,8 @@ pub(crate) struct Workload {
     pub(crate) policy: Policy,
     pub(crate) shape: Shape,
     pub(crate) holds: Holds,
+    /// What layers that only count would have refused.
+    pub(crate) shadows: Shadows,
     /// The layer that the upstream's own count of what is left speaks of.
     pub(crate) remaining_is_of: Option<(Scope, Dimension)>,
 }
@@ -30,9 +34,10 @@ pub(crate) struct Holds {
 }
 
 impl Workload {
-    pub(crate) fn new(policy: Policy) -> Self {
+    pub(crate) fn new(policy: Policy, now: Instant) -> Self {
         Self {
             shape: Shape::of(&policy),
+            shadows: Shadows::of(&policy, now, &Shadows::default()),
             policy,
             holds: Holds::default(),
             remaining_is_of: None,
@@ -40,8 +45,9 @@ impl Workload {
     }
 
     /// From now on it has these limits.
-    pub(crate) fn change(&mut self, policy: Policy) {
+    pub(crate) fn change(&mut self, policy: Policy, now: Instant) {
         self.shape = Shape::of(&policy);
+        self.shadows = Shadows::of(&policy, now, &self.shadows);
         self.policy = policy;
     }
 }

@@ -4,12 +4,6 @@ use super::Answered;
 use crate::call::Permit;
 use crate::time::Instant;
 
-/// How long a budget is closed to all after each failure in a row that names no wait:
-/// 1 s, 2 s and 30 s, then doubling to 10 min (engine.md, Signals).
-const COOL_DOWNS_MS: [u64; 8] = [
-    1_000, 2_000, 30_000, 60_000, 120_000, 240_000, 480_000, 600_000,
-];
-
 /// Half-open or recovering for so long without an answer, a record is closed: nobody cares any more.
 const QUIET_MS: u64 = 600_000;
 
@@ -191,13 +185,13 @@ impl Record {
     }
 
     /// A call's answer was trouble, with or without a wait. True if the budget trips by it.
-    pub(super) fn fail(
-        &mut self,
-        now: Instant,
-        permit: Permit,
-        granted_at: Instant,
-        wait_ms: Option<u64>,
-    ) -> bool {
+    pub(super) fn fail(&mut self, answered: &Answered<'_>, wait_ms: Option<u64>) -> bool {
+        let Answered {
+            now,
+            permit,
+            granted_at,
+            ..
+        } = *answered;
         let echo = granted_at < self.tripped_at && !self.is_probed_by(permit);
         match &mut self.state {
             State::Open { until } => {
@@ -220,15 +214,15 @@ impl Record {
                 probe: Some(probe), ..
             } if *probe != permit => false,
             _ => {
+                let wait_ms = wait_ms.unwrap_or_else(|| answered.rules.cool_down_ms(self.trips));
                 self.trip(now, wait_ms);
                 true
             }
         }
     }
 
-    fn trip(&mut self, now: Instant, wait_ms: Option<u64>) {
-        let step = (self.trips as usize).min(COOL_DOWNS_MS.len() - 1);
-        let until = now.plus_ms(wait_ms.unwrap_or(COOL_DOWNS_MS[step]));
+    fn trip(&mut self, now: Instant, wait_ms: u64) {
+        let until = now.plus_ms(wait_ms);
         // Right after `now`: a call granted in this very millisecond is an echo too.
         *self = Self {
             state: State::Open { until },

@@ -8,13 +8,16 @@
 )]
 
 mod referee;
+mod shadows;
 mod world;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use spillway::{Dimension, Layer, Named, Policy, Scope, Share, Signal, Verdict};
+use spillway::{
+    Dimension, Layer, Named, Override, OwnLimit, Policy, Scope, Share, Signal, Verdict,
+};
 
 use crate::world::{Step, World};
 
@@ -25,7 +28,7 @@ fn scope() -> impl Strategy<Value = Scope> {
     prop_oneof![Just(Scope::User), Just(Scope::Tenant), Just(Scope::App)]
 }
 
-fn layer() -> impl Strategy<Value = Layer> {
+fn dimension() -> impl Strategy<Value = Dimension> {
     let window_ms = prop_oneof![
         Just(150_u64),
         Just(1_000),
@@ -33,22 +36,62 @@ fn layer() -> impl Strategy<Value = Layer> {
         Just(60_000),
         Just(600_000)
     ];
-    let dimension = prop_oneof![
+    prop_oneof![
         4 => window_ms.prop_map(|window_ms| Dimension::Rate { window_ms }),
         1 => Just(Dimension::Concurrency),
-    ];
-    // Above 512 counts are kept in buckets.
-    let limit = prop_oneof![5 => 1_u32..30, 1 => 513_u32..700];
-    (scope(), dimension, limit)
-        .prop_map(|(scope, dimension, limit)| Layer::new(scope, dimension, limit).expect("legal"))
+    ]
+}
+
+/// Above 512 counts are kept in buckets.
+fn limit() -> impl Strategy<Value = u32> {
+    prop_oneof![5 => 1_u32..30, 1 => 513_u32..700]
+}
+
+/// One in six only counts.
+fn layer() -> impl Strategy<Value = Layer> {
+    let shadow = prop_oneof![5 => Just(false), 1 => Just(true)];
+    (scope(), dimension(), limit(), shadow).prop_map(|(scope, dimension, limit, shadow)| {
+        let layer = Layer::new(scope, dimension, limit).expect("legal");
+        if shadow { layer.counting_only() } else { layer }
+    })
+}
+
+/// Own limits of one of the keys that call.
+fn own() -> impl Strategy<Value = Override> {
+    let limits = proptest::collection::vec((dimension(), limit()), 1..4);
+    (scope(), 0..2_u8, 0..2_u8, 0..3_u8, limits).prop_filter_map(
+        "each dimension once",
+        |(scope, app, tenant, user, limits)| {
+            let name = |of: Scope, name: String| match scope <= of {
+                true => name,
+                false => String::new(),
+            };
+            let names = [
+                format!("app{app}"),
+                name(Scope::Tenant, format!("tenant{tenant}")),
+                name(Scope::User, format!("user{user}")),
+            ];
+            let limits = limits.into_iter();
+            let limits = limits.map(|(dimension, limit)| OwnLimit { dimension, limit });
+            Override::new(scope, names, limits.collect()).ok()
+        },
+    )
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
     let share = (1_u16..=1000).prop_map(|permille| Share::new(permille).expect("legal"));
-    (proptest::collection::vec(layer(), 1..7), share)
-        .prop_filter_map("each layer once", |(layers, share)| {
-            Policy::new(layers, share).ok()
-        })
+    let overrides = prop_oneof![
+        2 => Just(Vec::new()),
+        1 => proptest::collection::vec(own(), 1..5),
+    ];
+    (proptest::collection::vec(layer(), 1..7), share, overrides).prop_filter_map(
+        "each layer and each key once",
+        |(layers, share, overrides)| {
+            Policy::new(layers, share)
+                .and_then(|policy| policy.with_overrides(overrides))
+                .ok()
+        },
+    )
 }
 
 /// Mostly all is well; now and then the upstream throttles, fails, or reports its limit.
@@ -124,10 +167,12 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Over at least 100,000 steps: no window, fixed at any phase or sliding, and no concurrency
 /// limit is ever exceeded in any budget; a refusal charges nothing; an exact wait is exact;
-/// nobody waits past their hold; an end counts once.
+/// nobody waits past their hold; an end counts once. Keys with own limits are held to those, and
+/// layers that only count tell truly what they would have refused.
 #[test]
 fn no_history_makes_the_upstream_see_a_call_too_many() {
-    let (steps_done, exact, granted) = (
+    let (steps_done, exact, granted, shadowed) = (
+        AtomicUsize::new(0),
         AtomicUsize::new(0),
         AtomicUsize::new(0),
         AtomicUsize::new(0),
@@ -145,6 +190,7 @@ fn no_history_makes_the_upstream_see_a_call_too_many() {
         let mut world = World::new(policy.clone());
         steps.iter().for_each(|step| world.step(step));
         world.referee.judge_all(&policy, world.now, phase % 600_000);
+        shadowed.fetch_add(world.judge_shadows(), Ordering::Relaxed);
         steps_done.fetch_add(steps.len(), Ordering::Relaxed);
         exact.fetch_add(world.exact_refusals, Ordering::Relaxed);
         granted.fetch_add(world.referee.sent.len(), Ordering::Relaxed);
@@ -155,10 +201,12 @@ fn no_history_makes_the_upstream_see_a_call_too_many() {
     }
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     println!(
-        "{} steps, {} grants, {} exact refusals",
+        "{} steps, {} grants, {} exact refusals, {} that only counted layers would have refused",
         count(&steps_done),
         count(&granted),
-        count(&exact)
+        count(&exact),
+        count(&shadowed)
     );
+    assert!(count(&shadowed) > 200);
     assert!(count(&steps_done) >= 100_000 && count(&granted) > 20_000 && count(&exact) > 2_000);
 }

@@ -8,6 +8,7 @@ use spillway::{
 };
 
 use crate::referee::{Referee, Sent};
+use crate::shadows::Shadows;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -59,11 +60,14 @@ pub struct World {
     pub referee: Referee,
     pub now: Instant,
     policy: Policy,
+    shadows: Shadows,
     running: Vec<Permit>,
     crashed: Vec<(Permit, Instant)>,
     expiries: BTreeMap<Permit, Instant>,
     waiting: BTreeMap<Ticket, (Call, Instant, u64)>,
     told: Option<Instant>,
+    /// Whether several calls may be let go at this instant, in an order that is not known.
+    crowded: bool,
     pub refusals: usize,
     pub exact_refusals: usize,
 }
@@ -76,11 +80,13 @@ impl World {
             referee: Referee::default(),
             now,
             policy,
+            shadows: Shadows::default(),
             running: Vec::new(),
             crashed: Vec::new(),
             expiries: BTreeMap::new(),
             waiting: BTreeMap::new(),
             told: None,
+            crowded: false,
             refusals: 0,
             exact_refusals: 0,
         }
@@ -204,6 +210,7 @@ impl World {
 
     fn ask(&mut self, call: Call, hold_ms: u64, counted_permille: u64) {
         let mut before = self.engine.clone();
+        self.crowded = !self.waiting.is_empty();
         let answer = self.engine.ask(self.now, &call, self.now.plus_ms(hold_ms));
         match answer {
             Answer::Granted(grant) => self.granted(grant, call, counted_permille),
@@ -226,7 +233,14 @@ impl World {
         self.settle();
     }
 
+    /// How many calls layers that only count would have refused.
+    pub fn judge_shadows(&mut self) -> usize {
+        self.shadows.keep(&mut self.engine, self.now);
+        self.shadows.judge()
+    }
+
     fn restart(&mut self) {
+        self.shadows.keep(&mut self.engine, self.now);
         self.waiting.clear();
         let mut restarted = Engine::new(SETTINGS, vec![self.policy.clone()], self.now);
         self.engine
@@ -264,6 +278,7 @@ impl World {
     }
 
     fn settle(&mut self) {
+        self.crowded |= self.waiting.len() > 1;
         self.engine.settle(self.now);
         for Settled { ticket, outcome } in self.engine.take_settled() {
             let (call, deadline, counted_permille) = self
@@ -294,9 +309,13 @@ impl World {
                 .all(|(_, deadline, _)| *deadline > self.now),
             "waits past its hold"
         );
+        self.crowded = false;
     }
 
     fn granted(&mut self, grant: Grant, call: Call, counted_permille: u64) {
+        let crowded = self.crowded;
+        self.shadows
+            .granted(&self.policy, &self.referee, &call, self.now, crowded);
         self.running.push(grant.permit);
         self.expiries.insert(grant.permit, grant.expires_at);
         let sent = Sent {
