@@ -74,7 +74,7 @@ pub use letter::{Letter, LetterPart, letter};
 #[cfg(feature = "ssr")]
 pub use limits::{
     Change, Conflict, Draft, Editor, History, Lane, LayerDraft, Limited, LimitsList, Made,
-    NumberField, Past, Rollback, Trial, Typed, limits_editor, limits_list,
+    NumberField, OwnDraft, Past, Rollback, Trial, Typed, limits_editor, limits_list,
 };
 #[cfg(feature = "ssr")]
 pub use nav::ways;

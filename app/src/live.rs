@@ -90,6 +90,31 @@ pub struct Workload {
     /// Where the next page of users begins; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+    /// Limits that refuse nothing, and what they would have refused; browsers do not read it.
+    #[cfg(feature = "ssr")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shadows: Vec<Shadow>,
+}
+
+/// A limit that refuses nothing, and what it would have refused.
+#[cfg(feature = "ssr")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Shadow {
+    /// Whose budgets.
+    pub scope: Scope,
+    /// What it would limit.
+    pub dimension: Dimension,
+    /// The window's length; rates alone have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
+    /// What it would let each of them use, but for overrides.
+    pub limit: u32,
+    /// How many foreground calls were let go for which it had no room.
+    pub foreground: u64,
+    /// How many background calls were.
+    pub background: u64,
+    /// Since when it counts.
+    pub since: String,
 }
 
 /// How many seconds of history [`Workload::recent`] holds: what a sparkline of 160 px can show.

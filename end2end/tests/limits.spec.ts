@@ -1,6 +1,6 @@
 import AxeBuilder from '@axe-core/playwright';
 import type { Browser, Page } from '@playwright/test';
-import { PASSWORD, type Spillway } from './support/processes';
+import { APP, PASSWORD, type Spillway } from './support/processes';
 import { expect, test } from './support/test';
 
 const EDITOR = '/limits/graph/onenote';
@@ -126,7 +126,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await open(page, spillway, 'ada', '/limits');
       await isSound(page);
       await page.goto(spillway.dashboard + EDITOR);
+      await page.getByRole('button', { name: 'Add an override' }).click();
       await isSound(page);
+      await page.getByRole('button', { name: 'Remove override 1', exact: true }).click();
       await most(page, 1).fill('');
       await preview(page);
       await isSound(page);
@@ -141,6 +143,31 @@ for (const colorScheme of ['light', 'dark'] as const) {
     });
   });
 }
+
+test('somebody has limits of their own, whatever they are called, and a limit only counts', async ({ page, spillway }) => {
+  spillway.user('add', 'ada', '--role', 'admin');
+  await open(page, spillway, 'ada');
+  await page.getByRole('button', { name: 'Add an override' }).click();
+  const own = page.getByRole('group', { name: 'Override 1', exact: true });
+  await own.getByLabel('App', { exact: true }).fill(APP);
+  await own.getByLabel('Tenant').fill('contoso');
+  await own.getByLabel('User', { exact: true }).fill(HOSTILE);
+  await own.getByLabel('At most').fill('2');
+  await own.getByLabel('Window').fill('1');
+  await limit(page, 1).getByLabel('Refuse nothing').check();
+  await most(page, 1).fill('1');
+  await reason(page).fill('a trial');
+  await preview(page);
+  await apply(page);
+  await expect(page.getByRole('status')).toHaveText('Version 2 is in force.');
+  await expect(own.getByLabel('User', { exact: true })).toHaveValue(HOSTILE);
+  await expect(page.locator('.versions li').first()).toContainText('<img src=x');
+  expect(await page.locator('img').count()).toBe(0);
+  await spillway.call('ana', 3);
+  await page.reload();
+  await expect(limit(page, 1)).toContainText('At 1 it would have refused 2 foreground and 0 background calls');
+  await expect(limit(page, 1).getByLabel('Refuse nothing')).toBeChecked();
+});
 
 test('what a role may not do is shown disabled, with the reason', async ({ page, spillway }) => {
   spillway.user('add', 'opal', '--role', 'operator');

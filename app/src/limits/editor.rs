@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::change::{Conflict, Rollback, conflict, rollback};
-use super::fields::{Draft, explained, layer, reason_field};
+use super::fields::{Draft, explained, layer, own, reason_field};
 use super::history::{History, Made, history};
 use super::notices;
 use super::trial::{Trial, trial};
@@ -62,7 +62,10 @@ fn form(path: &str, draft: Draft, tried: Option<Trial>, only_app: bool, may_edit
         .collect_view();
     let layers = draft.layers.into_iter().enumerate();
     let layers = layers.map(|(n, it)| layer(n, it, only_app)).collect_view();
-    let numbers = draft.numbers.into_iter().map(explained).collect_view();
+    let numbers = draft.numbers.into_iter();
+    let (breakers, background): (Vec<_>, Vec<_>) = numbers.partition(|it| it.of_breakers);
+    let owns = draft.own.into_iter().enumerate();
+    let owns = owns.map(|(n, it)| own(n, it, only_app)).collect_view();
     let token = tried.as_ref().map(|it| it.tried.clone());
     let apply = match &tried {
         Some(_) => view! {
@@ -93,11 +96,30 @@ fn form(path: &str, draft: Draft, tried: Option<Trial>, only_app: bool, may_edit
                     {layers}
                     <button type="submit" name="do" value="add">"Add a limit"</button>
                 </section>
-                <section class="card" aria-labelledby="numbers">
+                <section class="card" aria-labelledby="background">
                     <div class="head">
-                        <h2 id="numbers">"Background"</h2>
+                        <h2 id="background">"Background"</h2>
                     </div>
-                    <div class="pair">{numbers}</div>
+                    <div class="pair">{background.into_iter().map(explained).collect_view()}</div>
+                </section>
+                <section class="card" aria-labelledby="breakers">
+                    <div class="head">
+                        <h2 id="breakers">"Breakers"</h2>
+                    </div>
+                    <p class="means">
+                        "What the upstream says opens them: a wait that it names is always kept."
+                    </p>
+                    <div class="pair">{breakers.into_iter().map(explained).collect_view()}</div>
+                </section>
+                <section class="card" aria-labelledby="overrides">
+                    <div class="head">
+                        <h2 id="overrides">"Overrides"</h2>
+                    </div>
+                    <p class="means">
+                        "Own limits of one user, tenant or app: each holds in the place of the limit of the same kind above, or beside them. What is not named here is as for everybody."
+                    </p>
+                    {owns}
+                    <button type="submit" name="do" value="own-add">"Add an override"</button>
                 </section>
                 {tried.map(trial)}
                 <section class="card" aria-labelledby="apply">

@@ -22,7 +22,7 @@ use crate::visitor::Visitor;
 
 pub use change::{Change, Conflict, Rollback};
 pub use editor::Editor;
-pub use fields::{Draft, LayerDraft, NumberField, Typed};
+pub use fields::{Draft, LayerDraft, NumberField, OwnDraft, Typed};
 pub use history::{History, Made, Past};
 pub use list::{Limited, LimitsList};
 pub use trial::{Lane, Trial};

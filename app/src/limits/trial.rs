@@ -53,9 +53,17 @@ pub(super) fn trial(trial: Trial) -> AnyView {
     let notes = notes
         .map(|note| view! { <p class="means">{note}</p> })
         .collect_view();
-    let chart = trial
-        .chart
-        .map(|chart| view! { <div class="chart" inner_html=chart></div> });
+    let chart = trial.chart.map(|chart| {
+        view! {
+            <figure>
+                <div inner_html=chart></div>
+                <figcaption>
+                    <span class="key changed">"Refused with the changed limits"</span>
+                    <span class="key now">"Refused as they are now"</span>
+                </figcaption>
+            </figure>
+        }
+    });
     view! {
         <section class="card trial" aria-labelledby="preview">
             <div class="head">

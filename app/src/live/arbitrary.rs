@@ -125,6 +125,8 @@ fn workload() -> impl Strategy<Value = Workload> {
             full_until: more.then(|| "2026-01-01T01:00:00.000Z".to_owned()),
             users: count,
             next_cursor: more.then(|| "next".to_owned()),
+            #[cfg(feature = "ssr")]
+            shadows: Vec::new(),
         })
 }
 

@@ -29,7 +29,7 @@ use crate::{
     access::{Caller, Role},
     audit::By,
     http::see_other,
-    policy::{Busy, Edit, NotChanged, Place},
+    policy::{Busy, Edit, NotChanged, Place, Scopes},
     store::{self, StoredPolicy},
 };
 use draft::{Act, Form, Pairs};
@@ -130,25 +130,17 @@ async fn edit(
         Err(problem) => return problem.into_response(),
     };
     let mut form = draft::read(&pairs);
+    let scope = match place.scopes() {
+        Scopes::App => "app",
+        Scopes::All => "user",
+    };
+    if draft::reshape(&mut form.draft, form.act, scope) {
+        return editing.unchanged(form.draft).await;
+    }
     match form.act {
-        Act::Add => {
-            let scope = if place.name == crate::config::GLOBAL {
-                "app"
-            } else {
-                "user"
-            };
-            form.draft.layers.push(draft::new_layer(scope));
-            editing.unchanged(form.draft).await
-        }
-        Act::Remove(n) => {
-            if n < form.draft.layers.len() {
-                form.draft.layers.remove(n);
-            }
-            editing.unchanged(form.draft).await
-        }
-        Act::Preview => editing.preview(form.draft, Vec::new()).await,
         Act::Apply => editing.apply(form).await,
         Act::Overwrite => editing.overwrite(form).await,
+        _ => editing.preview(form.draft, Vec::new()).await,
     }
 }
 

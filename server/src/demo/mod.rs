@@ -14,7 +14,7 @@ mod error;
 mod folder;
 pub mod people;
 mod settings;
-mod workload;
+pub(crate) mod workload;
 
 use std::net::SocketAddr;
 

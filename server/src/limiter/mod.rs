@@ -56,7 +56,7 @@ pub use outside::Owner;
 pub use pauses::Pause;
 pub use permit::Permit;
 pub use permit_id::PermitId;
-pub use preview::{Preview, Tried};
+pub use preview::{Preview, Slice, Tried};
 pub use spillway::{BlockedBy, Call, NotRenewed};
 pub use tally::{Cause, HOLD_BOUNDS_S, Tally};
 pub use user::{NoSuchLimits, UserKey};

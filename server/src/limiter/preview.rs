@@ -34,6 +34,22 @@ pub struct Preview {
     pub current: PerLane<Tried>,
     /// Under the others.
     pub changed: PerLane<Tried>,
+    /// How many were refused in each of [`SLICES`] equally long parts of the time between.
+    pub refused: Vec<Slice>,
+}
+
+/// How many parts a preview's time has: as many points as a chart shows well.
+pub const SLICES: usize = 30;
+
+/// What became of the calls that asked in a part of a preview's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// When it begins.
+    pub at: Timestamp,
+    /// How many were refused under the limits in force.
+    pub current: u64,
+    /// How many under the others.
+    pub changed: u64,
 }
 
 /// What became of a lane's calls.
@@ -81,31 +97,67 @@ impl Limiter {
     #[must_use]
     pub fn preview(&self, workload: WorkloadIndex, policy: &Policy) -> Preview {
         let (calls, policies) = self.recent();
-        let of = |call: &&Seen| self.inner.global == Some(workload) || call.workload == workload;
+        let of = |call: &Seen| self.inner.global == Some(workload) || call.workload == workload;
         let mut changed = policies.clone();
         if let Some(place) = changed.get_mut(workload) {
-            place.clone_from(policy);
+            *place = self.unnamed(policy.clone());
         }
-        let tried = |policies| {
-            let mut outcomes = Replay::new(self.settings(), policies).run(&calls);
-            outcomes.retain(|(position, _)| calls.get(*position).is_some_and(|it| of(&it)));
-            self.summed(outcomes.iter().filter_map(|(position, end)| {
-                let call = calls.get(*position)?;
-                Some((call.lane, *end))
-            }))
+        let tried = |policies| -> Vec<(&Seen, Option<u64>)> {
+            let ends = Replay::new(self.settings(), policies).run(&calls);
+            let ends = ends.into_iter();
+            ends.filter_map(|(position, end)| Some((calls.get(position)?, end)))
+                .filter(|(call, _)| of(call))
+                .collect()
         };
-        let mut concerned = calls.iter().filter(of);
+        let lanes = |ends: &[(&Seen, Option<u64>)]| {
+            self.summed(ends.iter().map(|(call, end)| (call.lane, *end)))
+        };
+        let (current, changed) = (tried(policies), tried(changed));
+        let mut concerned = calls.iter().filter(|call| of(call));
         let at = |call: &Seen| self.inner.clock.timestamp(call.at);
         Preview {
             from: concerned.clone().next().map(at),
             until: concerned.clone().next_back().map(at),
-            current: tried(policies.clone()),
-            changed: tried(changed),
+            current: lanes(&current),
+            changed: lanes(&changed),
+            refused: self.slices(&current, &changed),
             really: self.summed(concerned.by_ref().map(|call| {
                 let refused = call.fate == Fate::Refused;
                 (call.lane, (!refused).then_some(0))
             })),
         }
+    }
+
+    fn slices(
+        &self,
+        current: &[(&Seen, Option<u64>)],
+        changed: &[(&Seen, Option<u64>)],
+    ) -> Vec<Slice> {
+        let asked = current.iter().map(|(call, _)| call.at);
+        let (Some(first), Some(last)) = (asked.clone().min(), asked.max()) else {
+            return Vec::new();
+        };
+        // The last call belongs to the last part.
+        let length_ms = last.ms_since(first) / SLICES as u64 + 1;
+        let at = |n: u64| self.inner.clock.timestamp(first.plus_ms(n * length_ms));
+        let mut slices: Vec<_> = (0..SLICES as u64)
+            .map(|n| Slice {
+                at: at(n),
+                current: 0,
+                changed: 0,
+            })
+            .collect();
+        let mut count = |ends: &[(&Seen, Option<u64>)], of: fn(&mut Slice) -> &mut u64| {
+            for (call, _) in ends.iter().filter(|(_, end)| end.is_none()) {
+                let n = usize::try_from(call.at.ms_since(first) / length_ms).unwrap_or(SLICES);
+                if let Some(slice) = slices.get_mut(n) {
+                    *of(slice) += 1;
+                }
+            }
+        };
+        count(current, |slice| &mut slice.current);
+        count(changed, |slice| &mut slice.changed);
+        slices
     }
 
     /// What asked lately, oldest first, and the limits in force.
@@ -119,7 +171,20 @@ impl Limiter {
             }
         }
         calls.sort_by_key(|call| call.at);
-        (calls, policies)
+        let policies = policies.into_iter().map(|policy| self.unnamed(policy));
+        (calls, policies.collect())
+    }
+
+    /// A policy whose overrides know their keys as recorded calls have them.
+    fn unnamed(&self, policy: Policy) -> Policy {
+        if policy.overrides().is_empty() {
+            return policy;
+        }
+        let Some(first) = self.inner.shards.indices().next() else {
+            return policy;
+        };
+        let core = self.inner.shards.lock(first);
+        policy.with_names(|name| format!("{:x}", core.traffic.name(name)))
     }
 
     fn settings(&self) -> Settings {
@@ -271,5 +336,7 @@ fn call(seen: &Seen) -> Call {
     }
 }
 
+#[cfg(test)]
+mod demo_tests;
 #[cfg(test)]
 mod tests;

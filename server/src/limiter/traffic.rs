@@ -71,6 +71,11 @@ impl Traffic {
         }
     }
 
+    /// What stands for a name in calls; the same in all shards of an upstream.
+    pub(super) fn name(&self, name: &str) -> u64 {
+        self.names.hash_one(name)
+    }
+
     /// A call asks.
     pub(super) fn asked(&mut self, at: Instant, call: &Call, hold_ms: u64) -> SeenNumber {
         self.forget(at);
@@ -78,9 +83,9 @@ impl Traffic {
         self.calls.push_back(Seen {
             at,
             workload: call.workload,
-            app: self.names.hash_one(&call.app),
-            tenant: self.names.hash_one(&call.tenant),
-            user: self.names.hash_one(&call.user),
+            app: self.name(&call.app),
+            tenant: self.name(&call.tenant),
+            user: self.name(&call.user),
             lane: call.lane,
             weight: call.weight,
             hold_ms,

@@ -2,14 +2,14 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use spillway::{
-    BreakerView, BudgetView, Cursor, Instant, Key, Lane, LayerView, Reason, Scope, Status,
-    WorkloadView,
+    BreakerView, BudgetView, Cursor, Instant, Key, Lane, LayerView, Reason, Scope, ShadowView,
+    Status, WorkloadView,
 };
 use spillway_app::live;
 
 use super::core::unix_s;
 use super::tally::Tally;
-use super::{Inner, Limiter, Limiters};
+use super::{Inner, Limiter, Limiters, WorkloadIndex};
 use crate::clock::Clock;
 
 /// The most users on one page of the state.
@@ -53,6 +53,14 @@ impl Limiters {
 }
 
 impl Limiter {
+    /// A workload's limits that refuse nothing, and what they would have refused.
+    #[must_use]
+    pub fn shadows(&self, workload: WorkloadIndex) -> Vec<live::Shadow> {
+        let (view, _) = self.inner.joined(self.inner.clock.now(), workload, None, 0);
+        let shadows = view.shadows.iter();
+        shadows.map(|it| shadow(it, &self.inner.clock)).collect()
+    }
+
     fn view(&self, cursor: Option<&Cursor>, users_max: usize) -> live::Upstream {
         let workloads =
             (0..self.inner.workloads.len()).map(|index| self.inner.view(index, cursor, users_max));
@@ -117,6 +125,7 @@ impl Inner {
                 .chain(&view.users)
                 .map(|budget| self.shown(budget))
                 .collect(),
+            shadows: view.shadows.iter().map(|it| shadow(it, clock)).collect(),
         }
     }
 
@@ -144,11 +153,7 @@ impl Inner {
 
 pub(super) fn shown(budget: &BudgetView, clock: &Clock) -> live::Budget {
     live::Budget {
-        scope: match budget.key.scope {
-            Scope::User => live::Scope::User,
-            Scope::Tenant => live::Scope::Tenant,
-            Scope::App => live::Scope::App,
-        },
+        scope: scope(budget.key.scope),
         app: budget.key.app.clone(),
         tenant: budget.key.tenant.clone(),
         user: budget.key.user.clone(),
@@ -188,11 +193,36 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
     }
 }
 
-fn layer_shown(layer: &LayerView, clock: &Clock) -> live::Layer {
-    let (dimension, window_ms) = match layer.dimension {
+fn shadow(shadow: &ShadowView, clock: &Clock) -> live::Shadow {
+    let (dimension, window_ms) = dimension(shadow.dimension);
+    live::Shadow {
+        scope: scope(shadow.scope),
+        dimension,
+        window_ms,
+        limit: shadow.limit,
+        foreground: shadow.would_refuse.foreground,
+        background: shadow.would_refuse.background,
+        since: text(clock.timestamp(shadow.since)),
+    }
+}
+
+const fn scope(scope: Scope) -> live::Scope {
+    match scope {
+        Scope::User => live::Scope::User,
+        Scope::Tenant => live::Scope::Tenant,
+        Scope::App => live::Scope::App,
+    }
+}
+
+const fn dimension(dimension: spillway::Dimension) -> (live::Dimension, Option<u64>) {
+    match dimension {
         spillway::Dimension::Rate { window_ms } => (live::Dimension::Rate, Some(window_ms)),
         spillway::Dimension::Concurrency => (live::Dimension::Concurrency, None),
-    };
+    }
+}
+
+fn layer_shown(layer: &LayerView, clock: &Clock) -> live::Layer {
+    let (dimension, window_ms) = dimension(layer.dimension);
     let count = |used: u64| u32::try_from(used).unwrap_or(u32::MAX);
     live::Layer {
         dimension,

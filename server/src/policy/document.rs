@@ -1,11 +1,17 @@
 //! A policy as people and programs write it: every mistake is said, each with its place.
 
+mod breakers;
+mod overrides;
+
 use serde::{Deserialize, Serialize};
 use spillway::{
     Dimension, Layer, Policy, Scope,
     policy::{self, LAYERS_MAX, LIMIT_MAX, Share, WINDOW_MS_MAX, WINDOW_MS_MIN},
 };
 use utoipa::ToSchema;
+
+pub use breakers::WrittenBreakers;
+pub use overrides::{WrittenOverride, WrittenOwnLimit};
 
 /// The limits of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -18,6 +24,13 @@ pub struct Document {
     /// Each scope and dimension at most once.
     #[schema(min_items = 1, max_items = 16)]
     pub layers: Vec<WrittenLayer>,
+    /// When breakers trip, and for how long; what is left out is as the design has it.
+    #[serde(default, skip_serializing_if = "WrittenBreakers::is_default")]
+    pub breakers: WrittenBreakers,
+    /// Own limits of one user, tenant or app each; left out: nobody has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub overrides: Vec<WrittenOverride>,
 }
 
 /// One limit at one scope.
@@ -36,6 +49,9 @@ pub struct WrittenLayer {
     /// The most at once.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     pub limit: i64,
+    /// Whether it refuses nothing, and only counts what it would have refused.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shadow: bool,
 }
 
 /// Whose budget a limit is.
@@ -96,9 +112,15 @@ impl Document {
         self.check_number(&mut mistakes);
         self.check_doubled(&mut mistakes);
         let layers: Option<Vec<Layer>> = layers.into_iter().collect();
-        match (share, layers) {
-            (Some(share), Some(layers)) if mistakes.is_empty() => {
-                Policy::new(layers, share).map_err(|error| vec![mistake("layers", error)])
+        let rules = self.breakers.check(&mut mistakes);
+        let overrides = overrides::check(&self.overrides, scopes, &mut mistakes);
+        match (share, layers, rules, overrides) {
+            (Some(share), Some(layers), Some(rules), Some(overrides)) if mistakes.is_empty() => {
+                let policy = Policy::new(layers, share);
+                let policy = policy.and_then(|policy| policy.with_breakers(rules));
+                let policy = policy.map_err(|error| vec![mistake("layers", error)])?;
+                let policy = policy.with_overrides(overrides);
+                policy.map_err(|error| vec![mistake("overrides", error)])
             }
             _ => Err(mistakes),
         }
@@ -158,6 +180,10 @@ impl WrittenLayer {
             return None;
         }
         let layer = Layer::new(self.scope.into(), dimension, limit);
+        let layer = layer.map(|layer| match self.shadow {
+            true => layer.counting_only(),
+            false => layer,
+        });
         layer
             .map_err(|error| mistakes.push(mistake(at, error)))
             .ok()
@@ -196,25 +222,35 @@ impl From<&Policy> for Document {
         Self {
             background_share_permille: policy.background_share().permille().into(),
             layers: policy.layers().iter().map(WrittenLayer::from).collect(),
+            breakers: policy.breakers().into(),
+            overrides: policy.overrides().iter().map(Into::into).collect(),
         }
     }
 }
 
 impl From<&Layer> for WrittenLayer {
     fn from(layer: &Layer) -> Self {
-        let (dimension, window_ms) = match layer.dimension() {
-            Dimension::Concurrency => (WrittenDimension::Concurrency, None),
-            Dimension::Rate { window_ms } => {
-                (WrittenDimension::Rate, Some(window_ms.cast_signed()))
-            }
-        };
+        let (dimension, window_ms) = parts(layer.dimension());
         Self {
             scope: layer.scope().into(),
             dimension,
             window_ms,
             limit: layer.limit().into(),
+            shadow: layer.is_shadow(),
         }
     }
+}
+
+const fn parts(dimension: Dimension) -> (WrittenDimension, Option<i64>) {
+    match dimension {
+        Dimension::Concurrency => (WrittenDimension::Concurrency, None),
+        Dimension::Rate { window_ms } => (WrittenDimension::Rate, Some(window_ms.cast_signed())),
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+const fn is_false(it: &bool) -> bool {
+    !*it
 }
 
 impl From<WrittenScope> for Scope {
@@ -245,84 +281,4 @@ fn mistake(field: impl Into<String>, detail: impl ToString) -> Mistake {
 }
 
 #[cfg(test)]
-mod tests {
-    use spillway::preset::Preset;
-
-    use super::*;
-
-    fn read(text: &str) -> Document {
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn fields(text: &str, scopes: Scopes) -> Vec<String> {
-        let mistakes = read(text).check(scopes).unwrap_err();
-        mistakes.into_iter().map(|it| it.field).collect()
-    }
-
-    #[test]
-    fn every_preset_comes_back_as_it_was_and_as_the_engine_writes_it() {
-        for preset in Preset::ALL {
-            let policy = preset.policy().unwrap();
-            let document = Document::from(&policy);
-            assert_eq!(document.check(Scopes::All).as_ref(), Ok(&policy));
-            let text = serde_json::to_string(&policy).unwrap();
-            assert_eq!(read(&text), document, "{text}");
-        }
-    }
-
-    #[test]
-    fn all_mistakes_are_said_at_once_each_with_its_place() {
-        let text = r#"{ "background_share_permille": 0, "layers": [
-            { "scope": "user", "dimension": "rate", "window_ms": 99, "limit": 0 },
-            { "scope": "user", "dimension": "rate", "limit": 1 },
-            { "scope": "app", "dimension": "concurrency", "window_ms": 1000, "limit": 1000000001 },
-            { "scope": "tenant", "dimension": "concurrency", "limit": -1 },
-            { "scope": "app", "dimension": "rate", "window_ms": 1000, "limit": 5 },
-            { "scope": "app", "dimension": "rate", "window_ms": 1000, "limit": 6 }
-        ] }"#;
-        let expected = [
-            "background_share_permille",
-            "layers[0].window_ms",
-            "layers[0].limit",
-            "layers[1].window_ms",
-            "layers[2].window_ms",
-            "layers[2].limit",
-            "layers[3].limit",
-            "layers[5]",
-        ];
-        assert_eq!(fields(text, Scopes::All), expected);
-        let none = r#"{ "background_share_permille": 70000, "layers": [] }"#;
-        assert_eq!(
-            fields(none, Scopes::All),
-            ["background_share_permille", "layers"]
-        );
-        let layer = r#"{ "scope": "user", "dimension": "concurrency", "limit": 1 },"#;
-        let many = format!(
-            r#"{{ "background_share_permille": 500, "layers": [{}] }}"#,
-            layer.repeat(17).trim_end_matches(',')
-        );
-        assert!(fields(&many, Scopes::All).contains(&"layers".to_owned()));
-    }
-
-    #[test]
-    fn what_limits_all_calls_of_an_app_is_the_app_s_alone() {
-        let text = r#"{ "background_share_permille": 500, "layers": [
-            { "scope": "user", "dimension": "concurrency", "limit": 1 }] }"#;
-        assert!(read(text).check(Scopes::All).is_ok());
-        assert_eq!(fields(text, Scopes::App), ["layers[0].scope"]);
-    }
-
-    #[test]
-    fn what_is_unknown_is_refused() {
-        for text in [
-            r#"{ "background_share_permille": 500, "layers": [], "more": 1 }"#,
-            r#"{ "background_share_permille": 500, "layers": [{ "scope": "user",
-                "dimension": "concurrency", "limit": 1, "more": 1 }] }"#,
-            r#"{ "background_share_permille": 500, "layers": [{ "scope": "everyone",
-                "dimension": "concurrency", "limit": 1 }] }"#,
-            r#"{ "background_share_permille": 0.5, "layers": [] }"#,
-        ] {
-            assert!(serde_json::from_str::<Document>(text).is_err(), "{text}");
-        }
-    }
-}
+mod tests;

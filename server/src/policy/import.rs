@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
 
 use serde::Deserialize;
 
-use super::{Document, WrittenLayer, export::Exported};
+use super::{Document, WrittenBreakers, WrittenLayer, WrittenOverride, export::Exported};
 
 /// The longest file, in bytes.
 const FILE_BYTES_MAX: usize = 64 * 1024;
@@ -29,6 +29,10 @@ struct Written {
     version: i64,
     background_share_permille: i64,
     layers: Vec<WrittenLayer>,
+    #[serde(default)]
+    breakers: WrittenBreakers,
+    #[serde(default)]
+    overrides: Vec<WrittenOverride>,
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<Exported>, BadFile> {
@@ -60,6 +64,8 @@ fn parse(text: &str) -> Result<Vec<Exported>, BadFile> {
                 document: Document {
                     background_share_permille: written.background_share_permille,
                     layers: written.layers,
+                    breakers: written.breakers,
+                    overrides: written.overrides,
                 },
             })
     });
@@ -75,12 +81,19 @@ mod tests {
 
     #[test]
     fn what_is_exported_is_read_as_it_was() {
-        let exported = Preset::ALL.map(|preset| Exported {
+        let mut exported = Preset::ALL.map(|preset| Exported {
             upstream: "a b\"]\n\u{202e}".to_owned(),
             workload: preset.name().to_owned(),
             version: 7,
             document: Document::from(&preset.policy().unwrap()),
         });
+        let own = r#"{ "scope": "user", "app": "a\"'\\ \u202e", "tenant": "[t]", "user": "é",
+            "limits": [{ "dimension": "rate", "window_ms": 1000, "limit": 5 },
+                { "dimension": "concurrency", "limit": 2 }] }"#;
+        let document = &mut exported[0].document;
+        document.overrides = vec![serde_json::from_str(own).unwrap()];
+        document.layers[0].shadow = true;
+        document.breakers.outage_ms = 7;
         let text = export::text(&exported);
         let mut read = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         read.sort_by_key(|it| exported.iter().position(|other| other == it));

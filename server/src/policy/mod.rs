@@ -21,7 +21,10 @@ use tokio::sync::Semaphore;
 pub use args::PolicyArgs;
 pub use command::{Error, run};
 pub use compare::{Difference, differences};
-pub use document::{Document, Mistake, Scopes, WrittenDimension, WrittenLayer, WrittenScope};
+pub use document::{
+    Document, Mistake, Scopes, WrittenBreakers, WrittenDimension, WrittenLayer, WrittenOverride,
+    WrittenOwnLimit, WrittenScope,
+};
 pub use reload::RELOAD_EVERY;
 
 use crate::{

@@ -1,25 +1,46 @@
 //! Limits in words for people.
 
-use spillway::{Dimension, Layer, Scope};
+use spillway::{Dimension, Layer, Override, Scope};
 
-/// `each user: 120 calls in 60 s`, `each app: 5 calls in flight`.
+/// `each user: 120 calls in 1 min`, `each app: 5 calls in flight (only counts)`.
 #[must_use]
 pub fn layer(layer: &Layer) -> String {
-    let (whose, limit) = (whose(layer.scope()), count(layer.limit()));
-    match layer.dimension() {
-        Dimension::Rate { window_ms } => format!("{whose}: {limit} calls in {}", span(window_ms)),
-        Dimension::Concurrency => format!("{whose}: {limit} calls in flight"),
+    let (whose, limit) = (each(layer.scope()), count(layer.limit()));
+    let only = match layer.is_shadow() {
+        true => " (only counts)",
+        false => "",
+    };
+    format!("{whose}: {limit} {}{only}", calls(layer.dimension()))
+}
+
+/// `calls in 1 min`, `calls in flight`.
+#[must_use]
+pub fn calls(dimension: Dimension) -> String {
+    match dimension {
+        Dimension::Rate { window_ms } => format!("calls in {}", span(window_ms)),
+        Dimension::Concurrency => "calls in flight".to_owned(),
+    }
+}
+
+/// `user "ann" of tenant "t", app "a"`: names in quotes, with whatever nobody sees escaped.
+#[must_use]
+pub fn whose(own: &Override) -> String {
+    let [app, tenant, user] = own
+        .names()
+        .map(|name| format!("\"{}\"", name.escape_debug()));
+    let has_tenant = !own.names()[1].is_empty();
+    match (own.scope(), has_tenant) {
+        (Scope::App, _) => format!("app {app}"),
+        (Scope::Tenant, _) => format!("tenant {tenant} of app {app}"),
+        (Scope::User, true) => format!("user {user} of tenant {tenant}, app {app}"),
+        (Scope::User, false) => format!("user {user} of app {app}"),
     }
 }
 
 /// What a layer limits, without how much: `each user, calls in 60 s`.
 #[must_use]
 pub fn limited(scope: Scope, dimension: Dimension) -> String {
-    let whose = whose(scope);
-    match dimension {
-        Dimension::Rate { window_ms } => format!("{whose}, calls in {}", span(window_ms)),
-        Dimension::Concurrency => format!("{whose}, calls in flight"),
-    }
+    format!("{}, {}", each(scope), calls(dimension))
 }
 
 /// A part in thousandths: `50 %`, `33.3 %`.
@@ -75,7 +96,7 @@ pub const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-const fn whose(scope: Scope) -> &'static str {
+const fn each(scope: Scope) -> &'static str {
     match scope {
         Scope::User => "each user",
         Scope::Tenant => "each tenant",

@@ -66,6 +66,7 @@ pub(super) async fn editor(of: &Editing<'_>, parts: Parts) -> Result<Editor, sto
             ..Draft::default()
         },
     });
+    let draft = with_counts(draft, place);
     Ok(Editor {
         visitor: of.visitor.clone(),
         upstream: place.limiter.name().to_owned(),
@@ -81,6 +82,31 @@ pub(super) async fn editor(of: &Editing<'_>, parts: Parts) -> Result<Editor, sto
         history: history(policies, place, parts.before, newest.version).await?,
         newest: made(&newest),
     })
+}
+
+/// Beside each limit that only counts, what it counted until now.
+fn with_counts(mut draft: Draft, place: &Place<'_>) -> Draft {
+    let shadows = place.limiter.shadows(place.workload);
+    let policy = place.limiter.policy(place.workload);
+    let layers = policy.iter().flat_map(Policy::layers);
+    for (layer, shadow) in layers.filter(|layer| layer.is_shadow()).zip(&shadows) {
+        let field = draft::typed_layer(layer);
+        let mut fields = draft.layers.iter_mut();
+        let same = |it: &&mut spillway_app::LayerDraft| {
+            it.shadow
+                && (&it.scope.text, &it.dimension.text)
+                    == (&field.scope.text, &field.dimension.text)
+                && (&it.window.text, &it.unit) == (&field.window.text, &field.unit)
+        };
+        if let Some(it) = fields.find(same) {
+            let since = shadow.since.replace('T', " ").replace('Z', " UTC");
+            it.counted = Some(format!(
+                "At {} it would have refused {} foreground and {} background calls since {since}.",
+                shadow.limit, shadow.foreground, shadow.background,
+            ));
+        }
+    }
+    draft
 }
 
 async fn history(

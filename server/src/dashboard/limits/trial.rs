@@ -5,7 +5,8 @@ use spillway_app::{Lane, Trial};
 
 use super::shown::digest;
 use crate::{
-    limiter::Tried,
+    chart::{Lines, Paint, Point, Series, Span, Style, Unit, lines},
+    limiter::{Preview, Slice, Tried},
     policy::{Busy, Place, Policies, words},
 };
 
@@ -44,8 +45,50 @@ pub(super) async fn of(
         lanes: lanes.to_vec(),
         notes,
         tried,
-        chart: None,
+        chart: chart(&preview),
     })
+}
+
+/// Refusals over time, as they are and as they would be.
+fn chart(preview: &Preview) -> Option<String> {
+    let (from, until) = preview.from.zip(preview.until)?;
+    let span = Span::new(from.as_millisecond(), until.as_millisecond())?;
+    let points = |of: fn(&Slice) -> u64| {
+        let points = preview.refused.iter().map(|slice| Point {
+            at_ms: slice.at.as_millisecond(),
+            value: u32::try_from(of(slice)).ok().map(f64::from),
+        });
+        points.collect()
+    };
+    let series = vec![
+        Series {
+            paint: Paint::Near,
+            style: Style::Area,
+            points: points(|slice| slice.changed),
+        },
+        Series {
+            paint: Paint::Fore,
+            style: Style::Line,
+            points: points(|slice| slice.current),
+        },
+    ];
+    let drawn = lines(&Lines {
+        title: "Refused calls over time",
+        description: &preview.to_string(),
+        span,
+        unit: Unit::Count,
+        series,
+        gaps: Vec::new(),
+    });
+    match drawn {
+        Ok(drawn) => Some(drawn),
+        Err(error) => {
+            // The table says the same.
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "a preview has no chart");
+            None
+        }
+    }
 }
 
 fn lane(tried: &Tried) -> Lane {

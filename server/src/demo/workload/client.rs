@@ -4,9 +4,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{self, connect::HttpConnector},
@@ -25,6 +24,9 @@ use crate::{
     config::WebAddress,
     demo::{Error as DemoError, settings::UPSTREAM},
 };
+
+#[cfg(test)]
+pub(crate) mod direct;
 
 /// How long an answer may take, wall time: longer than the gateway holds a call and the
 /// slowest upstream answers.
@@ -55,6 +57,9 @@ const IDLE_MAX: usize = 64;
 pub struct Gateway {
     base: String,
     http: legacy::Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    /// What answers in its place, where there is no network.
+    #[cfg(test)]
+    direct: Option<direct::Direct>,
 }
 
 /// One user's client. Clones are the same user's.
@@ -83,6 +88,9 @@ pub(super) enum Error {
     Content(#[from] serde_json::Error),
 }
 
+/// An answer, read to its end.
+type Heard = (StatusCode, HeaderMap, Bytes);
+
 /// What a single request came to.
 enum Answer {
     Found(Bytes),
@@ -105,7 +113,12 @@ impl Gateway {
             .pool_max_idle_per_host(IDLE_MAX)
             .build(connector);
         let base = String::new();
-        Ok(Self { base, http })
+        Ok(Self {
+            base,
+            http,
+            #[cfg(test)]
+            direct: None,
+        })
     }
 
     /// The same at an address.
@@ -113,6 +126,23 @@ impl Gateway {
     pub fn at(mut self, address: &WebAddress) -> Self {
         self.base = format!("{address}/{UPSTREAM}");
         self
+    }
+}
+
+impl Gateway {
+    /// Sends a request and reads its answer to the end.
+    async fn send(&self, request: Request<Empty<Bytes>>) -> Result<Heard, Error> {
+        #[cfg(test)]
+        if let Some(direct) = &self.direct {
+            return Ok(direct.answer(request).await);
+        }
+        let (parts, body) = self.http.request(request).await?.into_parts();
+        let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
+        Ok((
+            parts.status,
+            parts.headers,
+            body.map_err(Error::Body)?.to_bytes(),
+        ))
     }
 }
 
@@ -178,10 +208,8 @@ impl Client {
             request = request.header(header::AUTHORIZATION, authorization);
         }
         let request = request.body(Empty::new())?;
-        let answered = async { read(self.gateway.http.request(request).await?).await };
-        timeout(PATIENCE, answered)
-            .await
-            .unwrap_or(Err(Error::Silence))
+        let heard = timeout(PATIENCE, self.gateway.send(request)).await;
+        read(heard.unwrap_or(Err(Error::Silence))?)
     }
 
     async fn jitter(&self) -> Duration {
@@ -189,17 +217,11 @@ impl Client {
     }
 }
 
-async fn read(response: Response<Incoming>) -> Result<Answer, Error> {
-    let (parts, body) = response.into_parts();
-    let body = Limited::new(body, BODY_BYTES_MAX)
-        .collect()
-        .await
-        .map_err(Error::Body)?;
-    match parts.status {
-        StatusCode::OK => Ok(Answer::Found(body.to_bytes())),
+fn read((status, headers, body): Heard) -> Result<Answer, Error> {
+    match status {
+        StatusCode::OK => Ok(Answer::Found(body)),
         StatusCode::TOO_MANY_REQUESTS => {
-            let told = parts
-                .headers
+            let told = headers
                 .get(header::RETRY_AFTER)
                 .and_then(|value| value.to_str().ok()?.parse().ok());
             Ok(Answer::Throttled(Duration::from_secs(

@@ -8,7 +8,7 @@
 //! seed and, like everything in the demo, runs at its time scale.
 
 mod bell;
-mod client;
+pub(crate) mod client;
 mod crawl;
 mod dice;
 mod notebooks;
@@ -24,7 +24,7 @@ use super::{Demo, people::Person};
 use crate::http::Shutdown;
 use bell::Bell;
 use client::Client;
-pub(super) use client::Gateway;
+pub(crate) use client::Gateway;
 use crawl::Crawl;
 use dice::Dice;
 use notebooks::Notebooks;
@@ -36,13 +36,13 @@ use scan::Scan;
 const SATURATING_CALLERS: usize = 8;
 
 /// Users at work; dropped, they stop where they are.
-pub(super) struct Workload {
+pub(crate) struct Workload {
     tasks: JoinSet<()>,
 }
 
 impl Workload {
     /// Lets the users begin.
-    pub(super) fn start(demo: &Demo, gateway: Gateway) -> Self {
+    pub(crate) fn start(demo: &Demo, gateway: Gateway) -> Self {
         let mut start = Start {
             gateway: Arc::new(gateway),
             pace: Pace::new(demo.time_scale),

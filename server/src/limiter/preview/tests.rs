@@ -155,6 +155,17 @@ async fn a_preview_of_halved_limits_says_what_then_happens() {
     let asked = preview.changed.foreground.asked + preview.changed.background.asked;
     assert_eq!(asked, planned.len() as u64);
     assert!(preview.changed.background.waited > 0);
+    // The parts of the time add up.
+    let parts = preview.refused.iter();
+    let (current, changed) = parts.fold((0, 0), |(current, changed), part| {
+        (current + part.current, changed + part.changed)
+    });
+    let all = |lanes: &PerLane<Tried>| lanes.foreground.refused + lanes.background.refused;
+    assert_eq!(
+        (current, changed),
+        (all(&preview.current), all(&preview.changed))
+    );
+    assert_eq!(preview.refused.len(), SLICES);
 }
 
 #[tokio::test]
@@ -185,6 +196,7 @@ fn it_is_said_in_a_sentence() {
         really: lanes(0),
         current: lanes(0),
         changed: lanes(2),
+        refused: Vec::new(),
     };
     let expected = "would have refused 12 of 340 calls (now 0): foreground 2 of 200, longest \
         wait 1.2 s; background 10 of 140, longest wait 19.8 s";

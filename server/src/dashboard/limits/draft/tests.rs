@@ -36,6 +36,8 @@ fn a_button_that_nobody_knows_changes_nothing() {
         assert_eq!(act(text), Act::Preview, "{text}");
     }
     assert_eq!(act("remove:3"), Act::Remove(3));
+    assert_eq!(act("own-limit-remove:1:2"), Act::OwnLimitRemove(1, 2));
+    assert_eq!(act("own-add"), Act::OwnAdd);
 }
 
 #[test]
@@ -48,6 +50,40 @@ fn a_policy_as_a_form_is_the_same_policy() {
         assert!(mistakes.is_empty(), "{mistakes:?}");
         assert_eq!(document.check(crate::policy::Scopes::All), Ok(policy));
     }
+}
+
+#[test]
+fn what_only_counts_breakers_and_overrides_are_fields_too() {
+    let text = r#"{ "background_share_permille": 333, "layers": [
+        { "scope": "user", "dimension": "rate", "window_ms": 1500, "limit": 5, "shadow": true }],
+        "breakers": { "soft_permille": 705, "cool_down_ms_min": 1250, "outage_users": 3 },
+        "overrides": [{ "scope": "user", "app": "a", "user": "<ann>", "limits": [
+            { "dimension": "concurrency", "limit": 2 },
+            { "dimension": "rate", "window_ms": 60000, "limit": 9 }] }] }"#;
+    let policy: Policy = serde_json::from_str(text).unwrap();
+    let mut draft = of(&policy, 1);
+    let mut mistakes = Vec::new();
+    let back = document(&draft, &mut mistakes).check(crate::policy::Scopes::All);
+    assert_eq!((back, mistakes.len()), (Ok(policy), 0));
+
+    draft.own[0].app = typed("");
+    draft.own[0].limits[1].limit = typed("0");
+    draft.numbers[1].typed = typed("nine");
+    assert!(reshape(&mut draft, Act::OwnLimitAdd(0), "user"));
+    assert!(reshape(&mut draft, Act::OwnLimitRemove(0, 0), "user"));
+    assert!(!reshape(&mut draft, Act::Apply, "user"));
+    let mut mistakes = Vec::new();
+    let document = document(&draft, &mut mistakes);
+    mistakes.extend(document.check(crate::policy::Scopes::All).unwrap_err());
+    mistakes
+        .into_iter()
+        .for_each(|mistake| say(&mut draft, mistake));
+    let own = &draft.own[0];
+    assert!(own.app.wrong.is_some() && own.user.wrong.is_none());
+    assert!(own.limits[0].limit.wrong.is_some() && own.limits[1].limit.wrong.is_some());
+    let soft = draft.numbers[1].typed.wrong.as_deref().unwrap();
+    assert!(soft.contains("from 0.1 to 100"), "{soft}");
+    assert!(draft.wrong.is_empty(), "{:?}", draft.wrong);
 }
 
 #[test]
