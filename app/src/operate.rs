@@ -8,6 +8,7 @@ mod parts;
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 
+use crate::erase::Erase as _;
 use crate::live::{Breaker, Pause, PauseScope, SetBy};
 use crate::overview::name;
 use crate::pages::{OPERATE_PATH, Page};
@@ -220,6 +221,7 @@ fn held(
             <a class="button" href=path aria-label=label>{word}</a>
         </li>
     }
+    .erase()
 }
 
 /// What is meant is asked for first; what it does to running work is said on the next page.
@@ -258,6 +260,7 @@ fn choose((n, (upstream, limited)): (usize, (String, Vec<String>))) -> impl Into
             </div>
         </section>
     }
+    .erase()
 }
 
 /// RFC 3339 without what is less than a second.

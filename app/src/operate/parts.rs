@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::{Target, to_second};
+use crate::erase::Erase as _;
 use crate::live::SetBy;
 use crate::overview::name;
 use crate::plain::instant;
@@ -15,6 +16,7 @@ pub(super) fn by(by: SetBy) -> impl IntoView {
             <q><bdi>{name::visible(&by.reason)}</bdi></q>
         </small>
     }
+    .erase()
 }
 
 /// Whom it concerns.
@@ -25,6 +27,7 @@ pub(super) fn keys() -> impl IntoView {
         </div>
         <p class="means">"Leave empty what is not meant: with a user it concerns that user alone, with none of them everybody."</p>
     }
+    .erase()
 }
 
 fn key(words: &'static str, name: &'static str) -> impl IntoView {
@@ -34,6 +37,7 @@ fn key(words: &'static str, name: &'static str) -> impl IntoView {
             <input type="text" name=name maxlength="256" autocomplete="off" autocapitalize="none" spellcheck="false"/>
         </label>
     }
+    .erase()
 }
 
 /// What says again whom a form concerns.
@@ -53,6 +57,7 @@ pub(super) fn reason(typed: &str, disabled: bool) -> impl IntoView + use<> {
             <input type="text" name="reason" value=typed required maxlength="500" autocomplete="off" disabled=disabled/>
         </label>
     }
+    .erase()
 }
 
 /// For how long: offered lengths, in minutes, or an instant.
@@ -75,6 +80,7 @@ pub(super) fn lasting(
             </label>
         </div>
     }
+    .erase()
 }
 
 /// Why nothing can be changed here, if so.
