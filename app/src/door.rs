@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use crate::accounts::choose_password;
 use crate::overview::name;
+use crate::pages::query;
 
 /// The longest name of an account, in characters, and how long its password may be.
 const NAME_CHARS_MAX: &str = "64";
@@ -27,6 +28,8 @@ pub enum Door {
         said: Option<Said>,
         /// Whether there is a dashboard for those who do not.
         guests: bool,
+        /// What an identity provider is called that vouches for people, if there is one.
+        provider: Option<String>,
     },
     /// Where the first admin is made.
     SetUp {
@@ -90,7 +93,8 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
             name,
             said,
             guests,
-        } => sign_in(to, name, said, guests).into_any(),
+            provider,
+        } => sign_in(to, name, said, guests, provider).into_any(),
         Door::SetUp { key, name, said } => set_up(key, name, said).into_any(),
         Door::Welcome { key, name, said } => welcome(key, name, said).into_any(),
         Door::Shut { text, .. } => shut(text).into_any(),
@@ -132,7 +136,23 @@ pub fn head(options: &LeptosOptions, title: &str) -> impl IntoView + use<> {
     }
 }
 
-fn sign_in(to: String, name: String, said: Option<Said>, guests: bool) -> impl IntoView {
+fn sign_in(
+    to: String,
+    name: String,
+    said: Option<Said>,
+    guests: bool,
+    provider: Option<String>,
+) -> impl IntoView {
+    let provider = provider.map(|provider| {
+        let path = ["/sign-in/provider", &query(&[("to", &to)])].concat();
+        view! {
+            <p>
+                <a class="button" href=path>
+                    "Sign in with " <bdi>{name::visible(&provider)}</bdi>
+                </a>
+            </p>
+        }
+    });
     let hint = match guests {
         true => view! {
             <p class="hint">
@@ -151,6 +171,7 @@ fn sign_in(to: String, name: String, said: Option<Said>, guests: bool) -> impl I
     };
     view! {
         {said.map(notice)}
+        {provider}
         <form method="post" action="/sign-in" class="fields">
             <input type="hidden" name="to" value=to/>
             {name_field(name)}

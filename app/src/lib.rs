@@ -87,7 +87,7 @@ pub use pages::limits_path;
 #[cfg(feature = "ssr")]
 pub use pages::query;
 #[cfg(feature = "ssr")]
-pub use plain::{OneTime, Told, Undo};
+pub use plain::{OneTime, PLAIN_POLICY, Told, Undo};
 #[cfg(feature = "ssr")]
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]

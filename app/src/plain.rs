@@ -1,5 +1,5 @@
-//! The document around pages that the server alone renders: plain forms and lists, no script,
-//! nothing to hydrate. They are served under [`crate::DOOR_POLICY`].
+//! The document around pages that the server alone renders: plain forms and lists, nothing to
+//! hydrate. Their one script writes local times beside those in UTC; all else works without it.
 
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;
@@ -26,6 +26,10 @@ pub struct Plain {
     /// What became of the last form.
     pub told: Option<Told>,
 }
+
+/// The policy that these pages are served under: scripts of the server's own files alone.
+pub const PLAIN_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// What became of a form: the words, and what goes with them.
 #[derive(Clone, Debug)]
@@ -109,6 +113,7 @@ fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView
                     {told.map(tell)}
                     {body}
                 </main>
+                <script src="/local-time.js" defer></script>
             </body>
         </html>
     }

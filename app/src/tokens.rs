@@ -157,7 +157,7 @@ fn revoke(id: String, called: &str, may: bool) -> impl IntoView + use<> {
             <form method="post" action=format!("{TOKENS_PATH}/revoke")>
                 <p class="means">"Its holder is refused at once, and what waits in its name ends. This cannot be undone."</p>
                 <input type="hidden" name="id" value=id/>
-                <button type="submit" class="grave" aria-label=[&label, " for good"].concat()>"Revoke for good"</button>
+                <button type="submit" class="grave" aria-label=["Revoke for good: ", called].concat()>"Revoke for good"</button>
             </form>
         </details>
     }

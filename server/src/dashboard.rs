@@ -34,12 +34,14 @@ use leptos::{
 };
 use leptos_axum::ResponseOptions;
 use percent_encoding::percent_decode_str;
-use spillway_app::{Asked, Backend, DOOR_POLICY, Door, content_security_policy, shell};
+use spillway_app::{
+    Asked, Backend, DOOR_POLICY, Door, PLAIN_POLICY, content_security_policy, shell,
+};
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
 use crate::{
-    access::{Access, Network, Role},
+    access::{Access, Network, Provider, Role},
     alerts::Recipient,
     api::Api,
     audit::Trail,
@@ -137,6 +139,8 @@ pub struct Entrance {
     pub policies: Policies,
     /// What steers, and is shown as it is steered.
     pub api: Api,
+    /// Who vouches for people, beside passwords.
+    pub provider: Option<Provider>,
     /// How browsers reach the dashboard.
     pub public_url: String,
     /// The networks that the gateway lets in without a token, each with its upstream's name.
@@ -212,7 +216,7 @@ impl Pages {
 
     /// A page in front of the dashboard, which knows nothing of what is behind.
     fn door(&self, status: StatusCode, door: Door) -> Response {
-        plain(status, spillway_app::door(&self.options, door))
+        document(status, DOOR_POLICY, spillway_app::door(&self.options, door))
     }
 
     /// The page that says that there is no such page, to those who may know.
@@ -228,12 +232,16 @@ impl Pages {
     }
 }
 
-/// A page that the server alone renders: no script may run in it.
+/// A page that the server alone renders, for who has come in.
 fn plain(status: StatusCode, page: String) -> Response {
+    document(status, PLAIN_POLICY, page)
+}
+
+fn document(status: StatusCode, policy: &'static str, page: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
-        (header::CONTENT_SECURITY_POLICY, DOOR_POLICY),
+        (header::CONTENT_SECURITY_POLICY, policy),
     ];
     (status, headers, page).into_response()
 }

@@ -23,7 +23,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
     access::{
-        Access, People, Tokens, TrustedProxies,
+        Access, People, Provider, Tokens, TrustedProxies,
         set_up::{SetUp, SetUpKey},
     },
     alerts::{Alerts, Told},
@@ -136,6 +136,9 @@ pub enum Error {
     /// Spans cannot be sent.
     #[error("telemetry.otlp_endpoint")]
     Traces(#[source] traces::Error),
+    /// No certificates to know the identity provider by.
+    #[error("oidc.issuer")]
+    Provider(#[source] std::io::Error),
     /// An address cannot be listened on.
     #[error("{key}")]
     Bind {
@@ -227,8 +230,10 @@ pub async fn run(
     )
     .await
     .map_err(Error::Alerts)?;
+    let provider = provider(&config, &access, &listeners.ready)?;
     let house = House {
         config,
+        provider,
         access,
         policies,
         store,
@@ -302,6 +307,13 @@ impl Options {
         let tokens = Tokens::load(store.clone(), server.per_token).await?;
         Ok((Access::Closed(tokens, people(set_up).await?), key))
     }
+}
+
+/// Who vouches for people, where anybody signs in.
+fn provider(config: &Config, access: &Access, ready: &Ready) -> Result<Option<Provider>, Error> {
+    let oidc = config.oidc.clone().filter(|_| access.people().is_some());
+    let provider = oidc.map(|oidc| Provider::new(oidc, &ready.dashboard.to_string()));
+    provider.transpose().map_err(Error::Provider)
 }
 
 /// Where spans go, if anywhere.
@@ -389,6 +401,7 @@ fn address(
 /// What runs, and what has to be ended.
 struct House {
     config: Config,
+    provider: Option<Provider>,
     access: Access,
     policies: Policies,
     store: Store,
@@ -518,12 +531,14 @@ impl House {
             self.history(),
             self.trail(),
             self.shutdown.clone(),
-        );
+        )
+        .letting_in(self.access.clone(), ready.dashboard.to_string());
         let entrance = Entrance {
             access: self.access.clone(),
             trail: self.trail(),
             policies: self.policies.clone(),
             api: api.clone(),
+            provider: self.provider.clone(),
             public_url: ready.dashboard.to_string(),
             networks: self.gateway.networks(),
             upstreams: self

@@ -20,14 +20,15 @@ export class Spillway {
     private readonly closed: boolean,
   ) {}
 
-  /** `closed`: people have to sign in. */
-  static async start(closed = false): Promise<Spillway> {
+  /** `closed`: people have to sign in; `more`: sections of the configuration, and a file `secret` beside it. */
+  static async start(closed = false, more = { config: '', secret: '' }): Promise<Spillway> {
     const folder = await mkdtemp(join(tmpdir(), 'spillway-e2e-'));
     const [dashboard, gateway, simulator, line] = await freePorts(4);
     const quick = ['--latency-ms-min', '5', '--latency-ms-max', '20'];
     const lookalike = new Process(['simulate', '--listen', `127.0.0.1:${simulator}`, ...quick], folder);
     const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator, line }, closed);
-    await writeFile(join(folder, 'spillway.toml'), spillway.configuration());
+    await writeFile(join(folder, 'spillway.toml'), spillway.configuration() + more.config);
+    await writeFile(join(folder, 'secret'), more.secret);
     await answers(lookalike, `http://127.0.0.1:${simulator}/_sim/stats`);
     await spillway.startServer();
     return spillway;

@@ -1,6 +1,7 @@
 //! The API: `/api/v1` on the dashboard's port.
 
 mod accept;
+mod accounts;
 mod audit;
 mod history;
 mod json;
@@ -10,11 +11,13 @@ mod named;
 mod often;
 mod openapi;
 pub(crate) mod operations;
+mod pages;
 mod permits;
 mod policies;
 mod query;
 mod session;
 mod state;
+mod tokens;
 mod users;
 
 use std::sync::Arc;
@@ -29,6 +32,7 @@ use axum::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
+    access::Access,
     audit::Trail,
     history::History,
     http::{Health, Problem, Shutdown},
@@ -57,6 +61,9 @@ pub struct Api {
     history: History,
     trail: Trail,
     shutdown: Shutdown,
+    access: Access,
+    /// How browsers reach the dashboard.
+    public_url: String,
 }
 
 impl Api {
@@ -82,6 +89,18 @@ impl Api {
             history,
             trail,
             shutdown,
+            access: Access::Open,
+            public_url: String::new(),
+        }
+    }
+
+    /// The same, where accounts and tokens are those that the server lets in, at this address.
+    #[must_use]
+    pub fn letting_in(self, access: Access, public_url: String) -> Self {
+        Self {
+            access,
+            public_url,
+            ..self
         }
     }
 
@@ -134,6 +153,8 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .routes(routes!(openapi::get))
         .routes(routes!(audit::get))
         .routes(routes!(history::get))
+        .merge(accounts::routes())
+        .merge(tokens::routes())
         .merge(operations::routes())
         .merge(permits::routes())
         .merge(policies::routes())

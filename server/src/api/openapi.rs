@@ -74,6 +74,7 @@ const WITH_TOKEN: [(&str, &str); 4] = [
         (name = "state", description = "Limits, lanes, breakers and users, as they are now"),
         (name = "steering", description = "What operators do"),
         (name = "policies", description = "The limits, as they are changed"),
+        (name = "access", description = "Accounts and tokens"),
         (name = "audit", description = "Who did what"),
         (name = "health", description = "Whether it is up, and how it is"),
     ),

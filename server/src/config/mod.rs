@@ -12,6 +12,7 @@ mod error;
 mod global;
 mod mail;
 mod networks;
+mod oidc;
 mod origins;
 mod paths;
 mod per_token;
@@ -33,6 +34,7 @@ pub use error::Error;
 pub use global::NAME as GLOBAL;
 pub use mail::{Mail, MailServer, MailServerError, Security};
 pub use networks::ClientNetwork;
+pub use oidc::Oidc;
 pub use origins::Origins;
 pub use paths::{PathPattern, PatternError};
 pub use per_token::PerToken;
@@ -56,6 +58,8 @@ pub struct Config {
     pub mail: Option<Mail>,
     /// What counts as trouble, and who is told.
     pub alerts: Alerts,
+    /// The identity provider that vouches for people, if there is one.
+    pub oidc: Option<Oidc>,
     /// The throttled APIs, by name, at least one.
     pub upstreams: Vec<Upstream>,
 }
@@ -104,6 +108,7 @@ impl Config {
             telemetry: raw.telemetry.check()?,
             mail: raw.mail.map(mail::Raw::check).transpose()?,
             alerts: raw.alerts.check()?,
+            oidc: raw.oidc.map(oidc::Raw::check).transpose()?,
             upstreams: raw
                 .upstreams
                 .into_iter()
@@ -120,6 +125,7 @@ struct Raw {
     server: server::Raw,
     #[serde(default)]
     telemetry: telemetry::Raw,
+    oidc: Option<oidc::Raw>,
     #[serde(default)]
     upstreams: BTreeMap<String, upstream::Raw>,
     mail: Option<mail::Raw>,

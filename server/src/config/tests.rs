@@ -27,8 +27,9 @@ fn what_is_left_out_has_its_documented_default() {
         telemetry,
         mail,
         alerts,
+        oidc,
     } = with("").unwrap();
-    assert!(mail.is_none());
+    assert!(mail.is_none() && oidc.is_none());
     assert_eq!(alerts, Alerts::default());
     assert_eq!(alerts.tell_after, Duration::from_secs(300));
     assert_eq!(telemetry.otlp_endpoint, None);

@@ -2,6 +2,7 @@
 //! where somebody wanted to go. The first admin is made in [`set_up`].
 
 mod form;
+mod provided;
 mod set_up;
 mod welcome;
 
@@ -37,6 +38,8 @@ const BUSY_RETRY_AFTER_S: u64 = 5;
 pub(super) fn routes() -> Router<Pages> {
     Router::new()
         .route("/sign-in", get(show_sign_in).post(sign_in))
+        .route("/sign-in/provider", get(provided::begin))
+        .route("/sign-in/callback", get(provided::finish))
         .route("/sign-out", post(sign_out))
         .route("/set-up", get(set_up::show).post(set_up::make))
         .route("/welcome", get(welcome::show).post(welcome::choose))
@@ -255,6 +258,7 @@ impl Pages {
             name,
             said,
             guests: self.entrance.access.is_open(),
+            provider: self.provider_name(),
         }
     }
 

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, header::COOKIE};
 
 /// Cookies that sign people in at the dashboard: an upstream must never see them.
-const SESSION_COOKIES: [&str; 2] = ["spillway_session", "__Host-spillway"];
+const SESSION_COOKIES: [&str; 3] = ["spillway_session", "spillway_there", "__Host-spillway"];
 
 /// Takes the dashboard's cookies out, and leaves the others as they are, in one header:
 /// HTTP/2 may split it, HTTP/1.1 must not (RFC 9113, 8.2.3).

@@ -40,6 +40,9 @@ const RULES: &[(&str, Rule)] = &[
     // It describes the program, not what it does.
     ("/api/openapi.json", Rule::Free),
     ("/sign-in", Rule::Free),
+    ("/sign-in/provider", Rule::Free),
+    // Its state and its code are the provider's word.
+    ("/sign-in/callback", Rule::Free),
     // Whoever is not signed in is signed out.
     ("/sign-out", Rule::Free),
     // Its key is the link's.
@@ -93,6 +96,12 @@ const RULES: &[(&str, Rule)] = &[
         "/api/v1/policies/{upstream}/{workload}/preview",
         Rule::Change(Role::Admin),
     ),
+    ("/api/v1/tokens", Rule::Edit(Role::Admin)),
+    ("/api/v1/tokens/{id}", Rule::Change(Role::Admin)),
+    ("/api/v1/accounts", Rule::Edit(Role::Admin)),
+    ("/api/v1/accounts/{id}", Rule::Change(Role::Admin)),
+    ("/api/v1/accounts/{id}/link", Rule::Change(Role::Admin)),
+    ("/api/v1/accounts/{id}/sessions", Rule::Change(Role::Admin)),
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/api/v1/history", Rule::Token(Scope::Read)),
     ("/", Rule::Page(Role::Viewer)),

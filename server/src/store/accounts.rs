@@ -48,7 +48,8 @@ pub enum AccountChange<'a> {
     Remove,
 }
 
-const COLUMNS: &str = "id, name, role, password_hash, oidc_subject, created_at_ms, disabled_at_ms";
+pub(super) const COLUMNS: &str =
+    "id, name, role, password_hash, oidc_subject, created_at_ms, disabled_at_ms";
 
 impl std::fmt::Debug for StoredAccount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -73,11 +74,7 @@ impl Store {
     ) -> Result<(), Error> {
         let mut write = self.write("keep an account").await?;
         let failed = write.failed();
-        let there: i64 =
-            sqlx::query_scalar("SELECT COUNT(*) FROM accounts WHERE removed_at_ms IS NULL")
-                .fetch_one(write.connection())
-                .await
-                .map_err(failed)?;
+        let there = count_there(write.connection()).await.map_err(failed)?;
         if there >= i64::from(max) {
             return Err(Error::TooManyAccounts(max));
         }
@@ -175,7 +172,7 @@ impl Store {
 }
 
 impl AccountChange<'_> {
-    fn ends_an_admin(self, account: &StoredAccount) -> bool {
+    pub(super) fn ends_an_admin(self, account: &StoredAccount) -> bool {
         let ends = match self {
             Self::Password(_) | Self::Enable => false,
             Self::Role(role) => role != "admin",
@@ -204,7 +201,11 @@ impl AccountChange<'_> {
     }
 }
 
-async fn insert(mut write: Write, account: &StoredAccount, by: &By) -> Result<(), Error> {
+pub(super) async fn insert(
+    mut write: Write,
+    account: &StoredAccount,
+    by: &By,
+) -> Result<(), Error> {
     let failed = write.failed();
     let statement = format!("INSERT INTO accounts ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)");
     let written = sqlx::query(&statement)
@@ -234,6 +235,28 @@ async fn insert(mut write: Write, account: &StoredAccount, by: &By) -> Result<()
     write.commit().await
 }
 
+/// How many accounts are there.
+pub(super) async fn count_there(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT COUNT(*) FROM accounts WHERE removed_at_ms IS NULL")
+        .fetch_one(connection)
+        .await
+}
+
+/// Whether somebody is called so.
+pub(super) async fn is_taken(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (
+            SELECT 1 FROM accounts WHERE removed_at_ms IS NULL AND lower(name) = lower(?)
+        )",
+    )
+    .bind(name)
+    .fetch_one(connection)
+    .await
+}
+
 /// An id before a name: whoever is called like another's id cannot shield it.
 pub(super) async fn find(
     connection: &mut SqliteConnection,
@@ -254,7 +277,7 @@ pub(super) async fn find(
 }
 
 /// Those who can sign in: one who has not used the link yet is none.
-async fn count_other_admins(
+pub(super) async fn count_other_admins(
     connection: &mut SqliteConnection,
     id: &str,
 ) -> Result<i64, sqlx::Error> {
@@ -305,7 +328,7 @@ fn shown(account: &StoredAccount) -> Value {
     json!({ "name": account.name, "role": account.role })
 }
 
-fn stored(row: SqliteRow) -> StoredAccount {
+pub(super) fn stored(row: SqliteRow) -> StoredAccount {
     StoredAccount {
         id: row.get("id"),
         name: row.get("name"),

@@ -13,6 +13,7 @@ mod instance;
 mod invitations;
 mod outbox;
 mod policies;
+mod provided;
 mod sessions;
 mod tokens;
 mod write;

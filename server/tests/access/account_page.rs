@@ -130,12 +130,11 @@ async fn a_newer_link_voids_the_one_before_and_leaves_the_password_until_it_is_u
         links.push(key(&led(&app, &reply, &ada).await));
     }
     let use_link = |link: &str| {
-        let fields = [
+        [
             ("key", link.to_owned()),
             ("password", CHOSEN.to_owned()),
             ("again", CHOSEN.to_owned()),
-        ];
-        fields
+        ]
     };
     let reply = |fields: [(&'static str, String); 3]| {
         let app = &app;

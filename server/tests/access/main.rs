@@ -8,6 +8,7 @@
 
 mod account_page;
 mod accounts;
+mod admin_api;
 mod api;
 mod audit;
 mod audit_page;
@@ -21,6 +22,7 @@ mod operate;
 mod pages;
 mod policies;
 mod processes;
+mod provider;
 mod sessions;
 mod settings;
 mod shares;

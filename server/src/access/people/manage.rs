@@ -12,6 +12,7 @@ use crate::{
         invitation::{self, InvitationKey},
         password::Password,
         person::{self, ACCOUNTS_MAX},
+        provider::Vouched,
         set_up::NotSetUp,
     },
     audit::By,
@@ -157,6 +158,36 @@ impl People {
         owner
             .map(|it| it.person)
             .ok_or_else(|| NotValid::Unreadable.into())
+    }
+
+    /// The account of whom an identity provider vouches for, with the role that it gives them now;
+    /// `None`: it is disabled, or was removed.
+    ///
+    /// # Errors
+    /// As [`store::Store::provided_account`].
+    pub async fn provided(
+        &self,
+        vouched: Vouched,
+        now: Timestamp,
+        by: &By,
+    ) -> Result<Option<Person>, NotSignedIn> {
+        let Vouched {
+            subject,
+            name,
+            role,
+        } = vouched;
+        let draft = StoredAccount {
+            oidc_subject: Some(subject),
+            ..person::draft(name, role, None, now.as_millisecond())
+        };
+        let store = &self.0.store;
+        let Some(account) = store.provided_account(&draft, ACCOUNTS_MAX, by).await? else {
+            return Ok(None);
+        };
+        self.0.look_since(Instant::now()).await;
+        let owner = self.0.known()?.people.get(&account.id).cloned();
+        let person = owner.map(|it| it.person);
+        person.map(Some).ok_or_else(|| NotValid::Unreadable.into())
     }
 
     /// Changes the account of this id, ends its sessions, and says which it was as it is since;
