@@ -79,15 +79,13 @@ impl Clock {
         self.started + self.wall(at.ms_since(self.anchor))
     }
 
-    /// `at` on the wall clock, UTC.
+    /// `at` on the wall clock, UTC. What was before the start is as far before it.
     #[must_use]
     pub fn timestamp(&self, at: Instant) -> Timestamp {
-        let since_ms = self.wall(at.ms_since(self.anchor)).as_millis();
-        let since_ms = i64::try_from(since_ms).unwrap_or(i64::MAX);
-        let ms = self
-            .wall_ms
-            .load(Ordering::Relaxed)
-            .saturating_add(since_ms);
+        let ms = |length: u64| i64::try_from(self.wall(length).as_millis()).unwrap_or(i64::MAX);
+        let (after, before) = (at.ms_since(self.anchor), self.anchor.ms_since(at));
+        let start = self.wall_ms.load(Ordering::Relaxed);
+        let ms = start.saturating_add(ms(after)).saturating_sub(ms(before));
         Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
     }
 
@@ -166,6 +164,15 @@ pub(crate) mod tests {
                 assert!(off_ms.abs_diff(set_ms) < 60_000, "{off_ms}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_before_the_start_is_as_far_before_it() {
+        let clock = Clock::start(Instant(0), 1);
+        let start = clock.now();
+        let hour = clock.timestamp(Instant(start.0 - 3_600_000));
+        let apart = clock.timestamp(start).as_millisecond() - hour.as_millisecond();
+        assert_eq!(apart, 3_600_000);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`audit`]: who did what, chained so that changes are found.
 //! - [`limiter`]: drives the engine: waits, journals, restores.
 //! - [`policy`]: limits as they are changed.
+//! - [`floods`]: drives the flood guard: strikes that are durable, minutes that come back.
 //! - [`gateway`]: calls to the upstreams, held until a permit is theirs.
 //! - [`api`], [`live`] and [`dashboard`]: what programs and people see.
 //! - [`chart`]: values and states over time, as SVG.
@@ -30,6 +31,7 @@ pub mod config;
 pub mod dashboard;
 pub mod demo;
 pub mod failure;
+pub mod floods;
 pub mod front;
 pub mod gateway;
 pub mod history;

@@ -31,6 +31,7 @@ use crate::{
     audit::{Act, By, Trail, action},
     config::{self, Config, PolicySource, WebAddress},
     dashboard::{self, Entrance, Workloads},
+    floods::{self, Floods},
     front::Front,
     gateway,
     gateway::GatewayState,
@@ -118,6 +119,9 @@ pub enum Error {
     /// The limits or their counters cannot be used.
     #[error("server.state_dir")]
     Limiters(#[source] limiter::OpenError),
+    /// The flood guard cannot take up what is remembered.
+    #[error("the flood guard")]
+    Floods(#[from] floods::OpenError),
     /// The listeners' certificate cannot be served.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -216,6 +220,8 @@ pub async fn run(
     let started = store.record(&options.started(jiff::Timestamp::now())).await;
     started.map_err(Error::Audit)?;
     let limiters = Arc::new(limiters);
+    let state_dir = &config.server.state_dir;
+    let floods = Floods::open(store.clone(), Arc::clone(&limiters), state_dir).await?;
     let file_rules = config.server.policy_source == PolicySource::File;
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), file_rules);
     let outbox = Outbox::default();
@@ -236,6 +242,7 @@ pub async fn run(
         provider,
         access,
         policies,
+        floods,
         store,
         limiters,
         gateway,
@@ -404,6 +411,7 @@ struct House {
     provider: Option<Provider>,
     access: Access,
     policies: Policies,
+    floods: Floods,
     store: Store,
     limiters: Arc<Limiters>,
     gateway: GatewayState,
@@ -470,6 +478,7 @@ impl House {
             .sending()
             .run(self.outbox.clone(), self.shutdown.clone());
         let sending = tokio::spawn(sending);
+        let floods = tokio::spawn(self.floods.clone().keep(self.shutdown.clone()));
         let keeping = self.keep_access();
         let (stopped_at, (), ()) = tokio::join!(
             self.stop(),
@@ -484,6 +493,7 @@ impl House {
             tracing::warn!("the last of the history is not written");
         }
         alerts.abort();
+        floods.abort();
         keeping.iter().for_each(JoinHandle::abort);
         // It ends by itself, soon.
         let _ = sending.await;
@@ -529,6 +539,7 @@ impl House {
             Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
             self.policies.clone(),
             self.history(),
+            self.floods.clone(),
             self.trail(),
             self.shutdown.clone(),
         )
@@ -611,6 +622,7 @@ impl House {
                 "calls still run upstream; their permits stay taken until they expire"
             );
         }
+        self.floods.close().await;
         let closed = self.limiters.close().await.map_err(Error::Close);
         self.store.close().await;
         self.traces.end().await;

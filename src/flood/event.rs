@@ -150,6 +150,19 @@ impl fmt::Display for Component {
     }
 }
 
+impl Decision {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Handle => "handle",
+            Self::Stop => "stop",
+            Self::Disabled => "disabled",
+            Self::Paused => "paused",
+        }
+    }
+}
+
 impl ListKey {
     /// The list `list` of the site `site`.
     #[must_use]

@@ -107,6 +107,11 @@ impl Guard {
         };
     }
 
+    /// No list has a policy of its own for this component.
+    pub fn clear_overrides(&mut self, component: Component) {
+        self.overrides.retain(|(_, of), _| *of != component);
+    }
+
     /// The policy in force for a component on a list.
     #[must_use]
     pub fn policy(&self, site: &str, list: &str, component: Component) -> Policy {

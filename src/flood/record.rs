@@ -56,10 +56,19 @@ pub struct MinuteRecord {
 /// Restoring: strikes, disablements and re-enablements in the order in which they were written
 /// down, so that what a re-enablement undid stays undone; minutes after them; pauses whenever.
 impl Guard {
-    /// Hands over the counts that changed since this was last called.
-    pub fn changed(&mut self, now: Instant, mut take: impl FnMut(MinuteRecord)) {
+    /// Hands over the counts that changed since this or [`Guard::counts`] was last called.
+    pub fn changed(&mut self, now: Instant, take: impl FnMut(MinuteRecord)) {
+        self.hand_over(now, false, take);
+    }
+
+    /// Hands over all counts that reports can still reach.
+    pub fn counts(&mut self, now: Instant, take: impl FnMut(MinuteRecord)) {
+        self.hand_over(now, true, take);
+    }
+
+    fn hand_over(&mut self, now: Instant, all: bool, mut take: impl FnMut(MinuteRecord)) {
         for (site, list, component, state) in self.states_mut() {
-            if !std::mem::take(&mut state.changed) {
+            if !std::mem::take(&mut state.changed) && !all {
                 continue;
             }
             // Those that no report reaches any more need no record.

@@ -55,6 +55,20 @@ impl Guard {
         })
     }
 
+    /// The lists of one site on which something is remembered, in no order.
+    pub fn site_views(
+        &self,
+        now: Instant,
+        site: &str,
+        today: Day,
+    ) -> impl Iterator<Item = ListView<'_>> {
+        let known = self.sites.get_key_value(site).into_iter();
+        known.flat_map(move |(name, site)| {
+            let lists = site.lists.iter();
+            lists.map(move |(list, of)| self.list_view(now, today, (name, site), (list, of)))
+        })
+    }
+
     /// One list, if something is remembered of it.
     #[must_use]
     pub fn view(&self, now: Instant, site: &str, list: &str, today: Day) -> Option<ListView<'_>> {

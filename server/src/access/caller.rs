@@ -65,6 +65,9 @@ pub enum Denied {
     /// Its token is bound to other upstreams.
     #[error("this token is bound to other upstreams than {}", .0.escape_debug())]
     Upstream(String),
+    /// Its token is bound to other sites.
+    #[error("this token is bound to other sites than {}", .0.escape_debug())]
+    Site(String),
     /// What it asks for shows more than it may see.
     #[error("this token is bound to some upstreams, and this shows all; name one of {0}")]
     AllUpstreams(String),
@@ -190,6 +193,19 @@ impl Caller {
         match self {
             Self::Token(token) if !allows(&token.rights.upstreams, upstream) => {
                 Err(Denied::Upstream(upstream.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it may report events of this site.
+    ///
+    /// # Errors
+    /// See [`Denied`].
+    pub fn may_report(&self, site: &str) -> Result<(), Denied> {
+        match self {
+            Self::Token(token) if !allows(&token.rights.sites, site) => {
+                Err(Denied::Site(site.to_owned()))
             }
             _ => Ok(()),
         }

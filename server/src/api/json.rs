@@ -52,12 +52,24 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 /// # Errors
 /// The answer that refuses it.
 pub(super) async fn text(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Response> {
+    text_up_to(headers, body, BODY_BYTES_MAX).await
+}
+
+/// The same of at most `bytes_max`.
+///
+/// # Errors
+/// The answer that refuses it.
+pub(super) async fn text_up_to(
+    headers: &HeaderMap,
+    body: axum::body::Body,
+    bytes_max: usize,
+) -> Result<Bytes, Response> {
     if let Some(refusal) = no_plain_json(headers) {
         return Err(refusal);
     }
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+    match Limited::new(body, bytes_max).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into_response()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(bytes_max).into_response()),
         Err(error) => Err(broken(error.as_ref()).into_response()),
     }
 }
@@ -113,10 +125,10 @@ fn broken(error: &(dyn std::error::Error + 'static)) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "bad_body", title).detail(error.to_string())
 }
 
-fn too_large() -> Problem {
+fn too_large(bytes_max: usize) -> Problem {
     let title = "The body is too large";
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", title)
-        .detail(format!("at most {BODY_BYTES_MAX} bytes"))
+        .detail(format!("at most {bytes_max} bytes"))
 }
 
 /// The answer to a body that is not JSON as it comes: it names what would be.

@@ -3,6 +3,7 @@
 mod accept;
 mod accounts;
 mod audit;
+mod floods;
 mod history;
 mod json;
 mod live;
@@ -34,6 +35,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     access::Access,
     audit::Trail,
+    floods::Floods,
     history::History,
     http::{Health, Problem, Shutdown},
     limiter::Limiters,
@@ -59,6 +61,7 @@ pub struct Api {
     metrics: Metrics,
     policies: Policies,
     history: History,
+    floods: Floods,
     trail: Trail,
     shutdown: Shutdown,
     access: Access,
@@ -75,6 +78,7 @@ impl Api {
         metrics: Metrics,
         policies: Policies,
         history: History,
+        floods: Floods,
         trail: Trail,
         shutdown: Shutdown,
     ) -> Self {
@@ -87,6 +91,7 @@ impl Api {
             metrics,
             policies,
             history,
+            floods,
             trail,
             shutdown,
             access: Access::Open,
@@ -158,4 +163,5 @@ pub(crate) fn described() -> OpenApiRouter<Api> {
         .merge(operations::routes())
         .merge(permits::routes())
         .merge(policies::routes())
+        .merge(floods::routes())
 }

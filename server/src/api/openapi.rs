@@ -75,6 +75,7 @@ const WITH_TOKEN: [(&str, &str); 4] = [
         (name = "steering", description = "What operators do"),
         (name = "policies", description = "The limits, as they are changed"),
         (name = "access", description = "Accounts and tokens"),
+        (name = "floods", description = "Events counted, floods stopped, lists put right"),
         (name = "audit", description = "Who did what"),
         (name = "health", description = "Whether it is up, and how it is"),
     ),

@@ -25,6 +25,17 @@ pub const POLICY_CHANGE: &str = "policy.change";
 /// The limits of an old version were put in force again.
 pub const POLICY_ROLLBACK: &str = "policy.rollback";
 
+/// A list's component was disabled by its strikes.
+pub const FLOOD_DISABLE: &str = "flood.disable";
+/// A list's component was re-enabled.
+pub const FLOOD_ENABLE: &str = "flood.enable";
+/// A list's or a site's events were paused.
+pub const FLOOD_PAUSE: &str = "flood.pause";
+/// A pause of a list or a site was ended before its time.
+pub const FLOOD_RESUME: &str = "flood.resume";
+/// What is known of a site was set.
+pub const SITE_PUT: &str = "site.put";
+
 /// An account was made.
 pub const ACCOUNT_CREATE: &str = "account.create";
 /// An account got another password, and its sessions ended.
@@ -47,7 +58,12 @@ pub const SESSION_REFUSE: &str = "session.refuse";
 pub const SESSION_END: &str = "session.end";
 
 /// All of them.
-pub const ALL: [&str; 22] = [
+pub const ALL: [&str; 27] = [
+    FLOOD_DISABLE,
+    FLOOD_ENABLE,
+    FLOOD_PAUSE,
+    FLOOD_RESUME,
+    SITE_PUT,
     SERVER_START,
     TOKEN_CREATE,
     TOKEN_REVOKE,

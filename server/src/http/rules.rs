@@ -104,6 +104,35 @@ const RULES: &[(&str, Rule)] = &[
     ("/api/v1/accounts/{id}/sessions", Rule::Change(Role::Admin)),
     ("/api/v1/audit", Rule::Token(Scope::Read)),
     ("/api/v1/history", Rule::Token(Scope::Read)),
+    ("/api/v1/events", Rule::Token(Scope::Events)),
+    (
+        "/api/v1/flood-policies/{component}",
+        Rule::Edit(Role::Admin),
+    ),
+    (
+        "/api/v1/flood-policies/{component}/versions",
+        Rule::Token(Scope::Read),
+    ),
+    ("/api/v1/sites/{site}", Rule::Edit(Role::Operator)),
+    ("/api/v1/sites/{site}/pause", Rule::Change(Role::Operator)),
+    ("/api/v1/sites/{site}/resume", Rule::Change(Role::Operator)),
+    ("/api/v1/sites/{site}/lists", Rule::Token(Scope::Read)),
+    (
+        "/api/v1/sites/{site}/lists/{list}",
+        Rule::Token(Scope::Read),
+    ),
+    (
+        "/api/v1/sites/{site}/lists/{list}/enable",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/sites/{site}/lists/{list}/pause",
+        Rule::Change(Role::Operator),
+    ),
+    (
+        "/api/v1/sites/{site}/lists/{list}/resume",
+        Rule::Change(Role::Operator),
+    ),
     ("/", Rule::Page(Role::Viewer)),
     ("/users/{upstream}/{workload}", Rule::Page(Role::Viewer)),
     ("/limits", Rule::Page(Role::Viewer)),
@@ -301,6 +330,7 @@ impl From<Denied> for Problem {
             Denied::Scope(_) | Denied::ForPrograms(_) => "scope_missing",
             Denied::Role { .. } | Denied::Guest(_) => "role_missing",
             Denied::Upstream(_) | Denied::AllUpstreams(_) => "upstream_not_allowed",
+            Denied::Site(_) => "site_not_allowed",
             Denied::App { .. } | Denied::AllApps(_) => "app_not_allowed",
             Denied::AppMissing(_) => "app_missing",
             Denied::User => "user_not_allowed",

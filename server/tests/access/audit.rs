@@ -70,9 +70,9 @@ fn a_log_is_whole_until_somebody_changes_it_and_every_entry_is_in_the_server_s_l
     pause(&server, &token, "first reason");
     let (code, early) = verify(dir, None);
     assert_eq!(code, 0, "beside the running server: {early}");
-    // Seeds of both limits, the start, the token, the pause.
+    // Seeds of both limits and of the components' flood policies, the start, the token, the pause.
     assert!(
-        early.starts_with("5 entries, all as written; head 5:"),
+        early.starts_with("9 entries, all as written; head 9:"),
         "{early}"
     );
     pause(&server, &token, "again, </script>\u{202e}");
@@ -103,17 +103,17 @@ fn a_log_is_whole_until_somebody_changes_it_and_every_entry_is_in_the_server_s_l
     assert_eq!(code, 1, "{said}");
     assert_eq!(
         said,
-        "spillway: the audit log is not as it was written: entry 5 was changed, moved or put in: \
-         its hash does not follow from entry 4"
+        "spillway: the audit log is not as it was written: entry 9 was changed, moved or put in: \
+         its hash does not follow from entry 8"
     );
     edit(dir, "other reason", "first reason");
     assert_eq!(verify(dir, None), (0, late.clone()));
 
     // An end that is cut off shows only to who has kept a head.
-    let missing = format!("9:{}", "ab".repeat(32));
+    let missing = format!("20:{}", "ab".repeat(32));
     let (code, said) = verify(dir, Some(&missing));
     assert!(
-        code == 1 && said.ends_with("the log ends with entry 6"),
+        code == 1 && said.ends_with("the log ends with entry 10"),
         "{said}"
     );
     let another = format!("5:{}", "ab".repeat(32));

@@ -61,6 +61,59 @@ const TABLE: &[(&str, &str, Takes)] = &[
     ),
     ("GET", "/api/v1/audit", Takes::Scope(Scope::Read)),
     ("GET", "/api/v1/history", Takes::Scope(Scope::Read)),
+    ("POST", "/api/v1/events", Takes::Scope(Scope::Events)),
+    (
+        "GET",
+        "/api/v1/flood-policies/{component}",
+        Takes::Scope(Scope::Read),
+    ),
+    (
+        "PUT",
+        "/api/v1/flood-policies/{component}",
+        Takes::Change(Role::Admin),
+    ),
+    (
+        "GET",
+        "/api/v1/flood-policies/{component}/versions",
+        Takes::Scope(Scope::Read),
+    ),
+    ("GET", "/api/v1/sites/{site}", Takes::Scope(Scope::Read)),
+    ("PUT", "/api/v1/sites/{site}", Takes::Change(Role::Operator)),
+    (
+        "POST",
+        "/api/v1/sites/{site}/pause",
+        Takes::Change(Role::Operator),
+    ),
+    (
+        "POST",
+        "/api/v1/sites/{site}/resume",
+        Takes::Change(Role::Operator),
+    ),
+    (
+        "GET",
+        "/api/v1/sites/{site}/lists",
+        Takes::Scope(Scope::Read),
+    ),
+    (
+        "GET",
+        "/api/v1/sites/{site}/lists/{list}",
+        Takes::Scope(Scope::Read),
+    ),
+    (
+        "POST",
+        "/api/v1/sites/{site}/lists/{list}/enable",
+        Takes::Change(Role::Operator),
+    ),
+    (
+        "POST",
+        "/api/v1/sites/{site}/lists/{list}/pause",
+        Takes::Change(Role::Operator),
+    ),
+    (
+        "POST",
+        "/api/v1/sites/{site}/lists/{list}/resume",
+        Takes::Change(Role::Operator),
+    ),
     ("POST", "/api/v1/permits", Takes::Scope(Scope::Permits)),
     (
         "DELETE",

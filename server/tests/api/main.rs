@@ -8,6 +8,7 @@
 
 mod audit;
 mod document;
+mod floods;
 mod history;
 mod lists;
 mod live_limits;

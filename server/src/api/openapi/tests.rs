@@ -8,6 +8,7 @@ use crate::{
     api::Api,
     audit::Trail,
     config::Config,
+    floods::Floods,
     http::Shutdown,
     limiter::{Limiters, Recovery},
     live::Publisher,
@@ -37,6 +38,8 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let shutdown = Shutdown::new();
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), false);
     let history = crate::history::History::new(store.clone(), Arc::clone(&limiters));
+    let floods = Floods::open(store.clone(), Arc::clone(&limiters), dir.path());
+    let floods = floods.await.unwrap();
     let trail = Trail {
         store: store.clone(),
         proxies: TrustedProxies::default(),
@@ -48,7 +51,7 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     };
     (
         Api::new(
-            limiters, publisher, metrics, policies, history, trail, shutdown,
+            limiters, publisher, metrics, policies, history, floods, trail, shutdown,
         )
         .routes(health),
         dir,

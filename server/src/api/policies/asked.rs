@@ -95,7 +95,7 @@ impl Asked {
 }
 
 /// The version that `If-Match` names.
-fn base(headers: &HeaderMap) -> Result<i64, Problem> {
+pub(in crate::api) fn base(headers: &HeaderMap) -> Result<i64, Problem> {
     let mut values = headers.get_all(header::IF_MATCH).iter();
     let Some(value) = values.next() else {
         let title = "Say which version was looked at";

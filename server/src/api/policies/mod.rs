@@ -28,6 +28,8 @@ use crate::{
     store::{self, StoredPolicy},
 };
 use asked::{Asked, OfWorkload};
+
+pub(super) use asked::base;
 use shown::{Shown, Version, Versions};
 
 /// The most versions of one page.
@@ -277,7 +279,7 @@ fn answer(asked: &Asked, place: &Place<'_>, newest: &StoredPolicy) -> Answer {
     Ok(response)
 }
 
-fn etag(version: i64) -> Result<HeaderValue, header::InvalidHeaderValue> {
+pub(super) fn etag(version: i64) -> Result<HeaderValue, header::InvalidHeaderValue> {
     HeaderValue::try_from(format!("\"{version}\""))
 }
 
@@ -345,7 +347,7 @@ fn storage_with(detail: String) -> Problem {
 }
 
 /// Where a page begins, and how long it is.
-fn page(query: &str) -> Result<(Option<i64>, u32), String> {
+pub(super) fn page(query: &str) -> Result<(Option<i64>, u32), String> {
     let (mut before, mut limit) = (None, None);
     for pair in pairs(query) {
         let (name, value) = pair?;

@@ -1,0 +1,31 @@
+//! `/api/v1/events`, `/api/v1/sites` and `/api/v1/flood-policies`: the flood guard.
+//!
+//! Events are read and answered in [`events`]; what people do to lists and sites stands in
+//! [`steer`], what is shown of them in [`lists`].
+
+mod asked;
+mod events;
+mod lines;
+mod lists;
+mod policies;
+mod sites;
+mod steer;
+
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::Api;
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::default()
+        .routes(routes!(events::report))
+        .routes(routes!(sites::get, sites::put))
+        .routes(routes!(steer::pause_site))
+        .routes(routes!(steer::resume_site))
+        .routes(routes!(lists::all))
+        .routes(routes!(lists::one))
+        .routes(routes!(steer::enable))
+        .routes(routes!(steer::pause_list))
+        .routes(routes!(steer::resume_list))
+        .routes(routes!(policies::get, policies::put))
+        .routes(routes!(policies::versions))
+}

@@ -1,0 +1,218 @@
+//! The counts of lists' minutes, in a file beside the counters: what changed is appended each
+//! second, and every quarter of an hour a new file begins with all that still matters.
+//!
+//! Lines are JSON, as people can read them; one that is torn ends what is read of its file, which
+//! costs at most the second in which the machine lost power.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use spillway::{
+    Instant,
+    flood::{LATE_MS_MAX, MinuteRecord},
+};
+
+use super::shard::Shards;
+
+const NAME: &str = "floods.counts";
+
+/// A file that grew beyond this begins anew earlier, in bytes.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Counts {
+    path: PathBuf,
+    written: Mutex<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    /// None: the next write begins a file.
+    file: Option<File>,
+    bytes: u64,
+    /// When the file began.
+    since: Instant,
+}
+
+/// What a file remembers, the later of two records of a minute last.
+pub(super) fn read(state_dir: &Path) -> io::Result<Vec<MinuteRecord>> {
+    let file = match File::open(state_dir.join(NAME)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let mut records = Vec::new();
+    for line in BufReader::new(file).lines() {
+        let Some(record) = serde_json::from_str(&line?).ok() else {
+            tracing::warn!(
+                file = NAME,
+                read = records.len(),
+                "a torn line; what is behind it is lost"
+            );
+            break;
+        };
+        records.push(record);
+    }
+    Ok(records)
+}
+
+impl Counts {
+    /// In this folder. The first write begins a new file, so that what was read is in it.
+    pub(super) fn new(state_dir: &Path) -> Self {
+        let written = Written {
+            file: None,
+            bytes: 0,
+            since: Instant(0),
+        };
+        Self {
+            path: state_dir.join(NAME),
+            written: Mutex::new(written),
+        }
+    }
+
+    /// Writes what changed since the last time, and forgets what matters no more.
+    pub(super) fn write(&self, now: Instant, shards: &Shards) -> io::Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = now.ms_since(written.since) > LATE_MS_MAX || written.bytes > BYTES_MAX;
+        if written.file.is_none() || old {
+            return self.begin(now, shards, &mut written);
+        }
+        let lines = lines(now, shards, false)?;
+        let Some(file) = &mut written.file else {
+            return Ok(());
+        };
+        if let Err(error) = file.write_all(&lines) {
+            // What is behind a torn line could not be read: begin a new file.
+            written.file = None;
+            return Err(error);
+        }
+        written.bytes += lines.len() as u64;
+        Ok(())
+    }
+
+    /// A new file, complete before it takes the old one's place.
+    fn begin(&self, now: Instant, shards: &Shards, written: &mut Written) -> io::Result<()> {
+        let draft = self.path.with_extension("draft");
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&draft)?;
+        let lines = lines(now, shards, true)?;
+        file.write_all(&lines)?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.path)?;
+        *written = Written {
+            file: Some(file),
+            bytes: lines.len() as u64,
+            since: now,
+        };
+        Ok(())
+    }
+}
+
+/// What changed, or `all` that there is.
+fn lines(now: Instant, shards: &Shards, all: bool) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    let mut failed = None;
+    for mut shard in shards.each() {
+        let take = |record: MinuteRecord| {
+            if let Err(error) = serde_json::to_writer(&mut lines, &record) {
+                failed = Some(error);
+            }
+            lines.push(b'\n');
+        };
+        if all {
+            shard.guard.forget(now);
+            shard.guard.counts(now, take);
+        } else {
+            shard.guard.changed(now, take);
+        }
+    }
+    failed.map_or(Ok(lines), |error| Err(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use spillway::flood::{Component, Day, Event, Trigger};
+
+    use super::*;
+
+    const NOW: Instant = Instant(1_796_082_000_000);
+
+    fn event(shards: &Shards, list: &str, times: u32) {
+        for _ in 0..times {
+            let event = Event {
+                site: "s",
+                list,
+                component: Component::Action,
+                trigger: Trigger::Event,
+                at: NOW,
+                day: Day {
+                    number: 1,
+                    ends: NOW.plus_ms(86_400_000),
+                },
+            };
+            shards.of("s").guard.ask(NOW, &event).unwrap();
+        }
+    }
+
+    fn restored(folder: &Path) -> Vec<(String, u32)> {
+        let shards = Shards::new();
+        for record in read(folder).unwrap() {
+            shards.of("s").guard.restore_minute(NOW, &record);
+        }
+        let mut found = Vec::new();
+        shards
+            .of("s")
+            .guard
+            .counts(NOW, |record| found.push((record.key.list, record.count)));
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn counts_come_back_and_a_torn_line_costs_what_is_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path()).unwrap(), []);
+        let (shards, counts) = (Shards::new(), Counts::new(folder.path()));
+        event(&shards, "a", 3);
+        counts.write(NOW, &shards).unwrap();
+        event(&shards, "a", 2);
+        event(&shards, "b", 1);
+        counts.write(NOW, &shards).unwrap();
+        let whole = [("a".to_owned(), 5), ("b".to_owned(), 1)];
+        assert_eq!(restored(folder.path()), whole);
+        let path = folder.path().join(NAME);
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 5]).unwrap();
+        let torn = restored(folder.path());
+        assert!(
+            torn == [("a".to_owned(), 5)] || torn == [("a".to_owned(), 3), ("b".to_owned(), 1)],
+            "{torn:?}"
+        );
+    }
+
+    #[test]
+    fn a_file_begins_anew_with_all_that_still_matters() {
+        let folder = tempfile::tempdir().unwrap();
+        let (shards, counts) = (Shards::new(), Counts::new(folder.path()));
+        event(&shards, "a", 3);
+        counts.write(NOW, &shards).unwrap();
+        let later = NOW.plus_ms(LATE_MS_MAX - 60_000);
+        counts.write(later, &shards).unwrap();
+        let anew = NOW.plus_ms(LATE_MS_MAX + 1);
+        counts.write(anew, &shards).unwrap();
+        assert_eq!(
+            read(folder.path()).unwrap().len(),
+            1,
+            "its minute can still be reached"
+        );
+        counts
+            .write(anew.plus_ms(LATE_MS_MAX + 1), &shards)
+            .unwrap();
+        assert_eq!(read(folder.path()).unwrap().len(), 0);
+    }
+}

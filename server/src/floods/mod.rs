@@ -1,0 +1,277 @@
+//! The flood guard's driver: sites spread over shards, each with its lock and its
+//! [`spillway::flood::Guard`]; what must be durable is so before it is answered.
+//!
+//! An event costs no write. What a guard decides that must not be forgotten (a strike, a
+//! disablement, what people do) goes to one [`writer`] in the order in which it was decided, which
+//! commits all that has come meanwhile at once. Minutes are counted in memory and written down each
+//! second ([`counts`]).
+
+mod counts;
+mod days;
+mod ids;
+mod operate;
+mod policies;
+mod restore;
+mod shard;
+mod sites;
+mod view;
+mod writer;
+
+use std::{path::Path, sync::Arc};
+
+use jiff::Timestamp;
+use spillway::{
+    Instant,
+    flood::{Answer, Component, Decision, Event, NotCounted, Trigger},
+};
+
+use crate::{
+    clock::Clock,
+    limiter::Limiters,
+    store::{self, FloodAct, Store, Strike},
+};
+use counts::Counts;
+use shard::{Shard, Shards};
+use writer::{Durable, NotWritten, Writer};
+
+pub use operate::{NotOperated, Paused, Whose};
+pub use policies::{FloodDocument, FloodEdit, ListDocument};
+pub use restore::OpenError;
+pub use sites::{BadSite, Site};
+pub use view::{ComponentState, ListState};
+
+/// How far a clock that reports events may be ahead, in milliseconds: within that an event of the
+/// future happens now.
+const AHEAD_MS_MAX: i64 = 60_000;
+
+/// How long what happened to lists is kept: the 30 days that are shown, and one.
+const HISTORY_MS: u64 = 31 * 86_400_000;
+
+/// The flood guard. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Floods {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shards: Shards,
+    limiters: Arc<Limiters>,
+    store: Store,
+    writer: Writer,
+    counts: Counts,
+}
+
+/// An event as it is reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The site's key.
+    pub site: String,
+    /// The list's key within the site.
+    pub list: String,
+    /// What would handle it.
+    pub component: Component,
+    /// What caused it.
+    pub trigger: Trigger,
+    /// What tells it from all other events of the list and component; reported again, it is
+    /// answered again and not counted.
+    pub id: Option<String>,
+    /// When it happened; `None`: now.
+    pub at: Option<Timestamp>,
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What to do with the event.
+    pub decision: Decision,
+    /// The events counted in its minute so far.
+    pub count: u32,
+    /// The strikes of its day so far.
+    pub strikes: u32,
+}
+
+/// Why an event is not answered. Unless it says otherwise nothing was counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotTold {
+    /// Its minute is no longer kept.
+    #[error("at is more than 15 minutes ago: report events within that time")]
+    TooLate,
+    /// Its clock is wrong.
+    #[error("at is more than a minute ahead: set the clock that reports it")]
+    Ahead,
+    /// As many lists are being counted as may be.
+    #[error("as many lists are being counted as may be")]
+    Full,
+    /// More strikes wait to be written than may.
+    #[error("more strikes wait to be written than may: the database is slow")]
+    Busy,
+    /// It was counted, and is a strike that is not written down yet.
+    #[error("the event was counted and is a strike, but the database cannot take it yet")]
+    Unwritten,
+}
+
+/// An event that has been decided.
+#[derive(Debug)]
+pub struct Decided {
+    told: Told,
+    durable: Option<Durable>,
+}
+
+impl Floods {
+    /// Takes up what the database and the files in `state_dir` remember.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn open(
+        store: Store,
+        limiters: Arc<Limiters>,
+        state_dir: &Path,
+    ) -> Result<Self, OpenError> {
+        restore::open(store, limiters, state_dir).await
+    }
+
+    /// Decides an event. It is answered by [`Decided::told`].
+    ///
+    /// # Errors
+    /// See [`NotTold`]; nothing was counted.
+    pub fn decide(&self, report: &Report) -> Result<Decided, NotTold> {
+        // Whoever could not write a strike down must not count up to it.
+        let place = self.inner.writer.reserve().map_err(|_| NotTold::Busy)?;
+        let mut shard = self.inner.shards.of(&report.site);
+        let now = self.now();
+        let at = self.at(now, report.at)?;
+        if let Some((told, struck)) = shard.ids.seen(now, report) {
+            // Its first answer may not be durable yet: what is behind it in the queue is later.
+            let durable = struck.then(|| place.after_all());
+            return Ok(Decided { told, durable });
+        }
+        let day = shard.days.of(&report.site, at);
+        let event = Event {
+            site: &report.site,
+            list: &report.list,
+            component: report.component,
+            trigger: report.trigger,
+            at,
+            day,
+        };
+        let answer = shard.guard.ask(now, &event)?;
+        let told = Told::from(&answer);
+        shard.ids.note(now, report, told, answer.strike.is_some());
+        let durable = answer.strike.map(|strike| {
+            place.write(FloodAct::Strike(Strike {
+                site: report.site.clone(),
+                list: report.list.clone(),
+                component: report.component,
+                strike,
+                day,
+                at: now,
+                wall_ms: self.clock().wall_now().as_millisecond(),
+            }))
+        });
+        Ok(Decided { told, durable })
+    }
+
+    /// The engine's now.
+    fn now(&self) -> Instant {
+        self.clock().now()
+    }
+
+    fn clock(&self) -> &Clock {
+        self.inner.limiters.clock()
+    }
+
+    /// When a report says that it happened, on the engine's clock.
+    fn at(&self, now: Instant, at: Option<Timestamp>) -> Result<Instant, NotTold> {
+        let Some(at) = at else { return Ok(now) };
+        let wall_ms = self.clock().wall_now().as_millisecond();
+        let ago_ms = wall_ms.saturating_sub(at.as_millisecond());
+        if ago_ms < -AHEAD_MS_MAX {
+            return Err(NotTold::Ahead);
+        }
+        let ago_ms = u64::try_from(ago_ms).unwrap_or(0);
+        let scaled = ago_ms.saturating_mul(u64::from(self.clock().scale()));
+        Ok(Instant(now.0.saturating_sub(scaled)))
+    }
+
+    /// Writes down what has been counted, each second and at the end.
+    pub async fn keep(self, shutdown: crate::http::Shutdown) {
+        let mut second = tokio::time::interval(std::time::Duration::from_secs(1));
+        second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut hour = tokio::time::interval(std::time::Duration::from_secs(3_600));
+        loop {
+            tokio::select! {
+                _ = second.tick() => self.write_down().await,
+                _ = hour.tick() => self.forget_history().await,
+                () = shutdown.begun() => return,
+            }
+        }
+    }
+
+    /// Writes down what has been counted and waits for what must be durable: the end.
+    pub async fn close(&self) {
+        self.write_down().await;
+        self.inner.writer.close().await;
+    }
+
+    async fn forget_history(&self) {
+        let before = Instant(self.now().0.saturating_sub(HISTORY_MS));
+        if let Err(error) = self.inner.store.forget_floods(before).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "old strikes are kept until the next hour");
+        }
+    }
+
+    async fn write_down(&self) {
+        let floods = self.clone();
+        let written = tokio::task::spawn_blocking(move || floods.write_counts()).await;
+        if let Ok(Err(error)) = written {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(
+                error,
+                "the counts of lists cannot be written; a restart would lose them"
+            );
+        }
+    }
+
+    fn write_counts(&self) -> std::io::Result<()> {
+        let Inner { shards, counts, .. } = &*self.inner;
+        counts.write(self.now(), shards)
+    }
+}
+
+impl Decided {
+    /// The answer, once what it says will not be forgotten.
+    ///
+    /// # Errors
+    /// [`NotTold::Unwritten`]; it will be written as soon as the database takes it.
+    pub async fn told(self) -> Result<Told, NotTold> {
+        if let Some(durable) = self.durable {
+            let written = durable.await;
+            written.map_err(|NotWritten| NotTold::Unwritten)?;
+        }
+        Ok(self.told)
+    }
+}
+
+impl From<&Answer> for Told {
+    fn from(answer: &Answer) -> Self {
+        Self {
+            decision: answer.decision,
+            count: answer.count,
+            strikes: answer.strikes,
+        }
+    }
+}
+
+impl From<NotCounted> for NotTold {
+    fn from(not: NotCounted) -> Self {
+        match not {
+            NotCounted::TooLate => Self::TooLate,
+            NotCounted::Full => Self::Full,
+        }
+    }
+}
+
+/// What the store says where something cannot be read or written.
+type Stored<T> = Result<T, store::Error>;

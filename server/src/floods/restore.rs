@@ -1,0 +1,139 @@
+//! What the guard is told at a start.
+
+use std::{path::Path, sync::Arc};
+
+use jiff::tz::TimeZone;
+use spillway::{
+    Instant,
+    flood::{Component, ListKey, StrikeRecord},
+};
+
+use super::{
+    Floods, Inner,
+    counts::{self, Counts},
+    shard::Shards,
+    writer::Writer,
+};
+use crate::{
+    limiter::Limiters,
+    store::{self, FloodAct, FloodOperation, Store},
+};
+
+/// How far back strikes matter: two days of the longest, and what may be late.
+const STRIKES_MS: u64 = 3 * 86_400_000;
+
+/// Why the flood guard cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database does not answer.
+    #[error("server.database_url")]
+    Store(#[from] store::Error),
+    /// The counts are there and cannot be read.
+    #[error("server.state_dir: floods.counts")]
+    Counts(#[from] std::io::Error),
+    /// A policy of the database is none.
+    #[error("the flood policy of {component} in the database cannot be in force: {problem}")]
+    Policy {
+        /// Whose.
+        component: Component,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+pub(super) async fn open(
+    store: Store,
+    limiters: Arc<Limiters>,
+    state_dir: &Path,
+) -> Result<Floods, OpenError> {
+    let minutes = counts::read(state_dir)?;
+    let floods = Floods {
+        inner: Arc::new(Inner {
+            shards: Shards::new(),
+            writer: Writer::start(store.clone()),
+            counts: Counts::new(state_dir),
+            limiters,
+            store,
+        }),
+    };
+    let now = floods.now();
+    floods
+        .load_policies(floods.clock().wall_now().as_millisecond())
+        .await?;
+    floods.restore_sites().await?;
+    floods.restore_history(now).await?;
+    for record in minutes {
+        let mut shard = floods.inner.shards.of(&record.key.site);
+        shard.guard.restore_minute(now, &record);
+    }
+    for mut shard in floods.inner.shards.each() {
+        shard.guard.forget(now);
+    }
+    Ok(floods)
+}
+
+impl Floods {
+    async fn restore_sites(&self) -> Result<(), store::Error> {
+        for (site, zone) in self.inner.store.site_zones().await? {
+            match TimeZone::get(&zone) {
+                Ok(zone) => self.inner.shards.of(&site).days.set(&site, zone),
+                // A zone that an older version knew; its days are UTC's then.
+                Err(_) => {
+                    tracing::warn!(site, zone, "the time zone is unknown: its days are UTC's")
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// In the order in which it was written; see [`spillway::flood::Guard::restore_strike`].
+    async fn restore_history(&self, now: Instant) -> Result<(), store::Error> {
+        let store = &self.inner.store;
+        let since = Instant(now.0.saturating_sub(STRIKES_MS));
+        for act in store.flood_acts_since(since).await? {
+            self.restore_act(now, &act);
+        }
+        for (key, component, disabled) in store.floods_disabled().await? {
+            let mut shard = self.inner.shards.of(&key.site);
+            shard.guard.restore_disabled(&key, component, disabled);
+        }
+        for (key, pause) in store.flood_pauses().await? {
+            let mut shard = self.inner.shards.of(&key.site);
+            if key.list.is_empty() {
+                shard.guard.restore_site_pause(&key.site, pause);
+            } else {
+                shard.guard.restore_list_pause(&key, pause);
+            }
+        }
+        Ok(())
+    }
+
+    fn restore_act(&self, now: Instant, act: &FloodAct) {
+        match act {
+            FloodAct::Strike(strike) => {
+                let key = ListKey::new(&strike.site, &strike.list);
+                let record = StrikeRecord {
+                    key,
+                    component: strike.component,
+                    day: strike.day,
+                    number: strike.strike.number,
+                    minute: strike.strike.minute,
+                    count: strike.strike.count,
+                    at: strike.at,
+                };
+                self.inner
+                    .shards
+                    .of(&strike.site)
+                    .guard
+                    .restore_strike(now, &record);
+            }
+            FloodAct::Operated(operated) => {
+                if let FloodOperation::Enable(component) = operated.operation {
+                    let key = ListKey::new(&operated.site, &operated.list);
+                    let mut shard = self.inner.shards.of(&operated.site);
+                    shard.guard.restore_enabled(&key, component, operated.at);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What people see of a site's lists.
+
+use jiff::Timestamp;
+use spillway::flood::{Component, ListKey, ListView, Policy};
+
+use super::{Floods, Stored};
+use crate::store::FloodEntry;
+
+/// A list as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListState {
+    /// The site's key.
+    pub site: String,
+    /// The list's key within the site.
+    pub list: String,
+    /// When its own pause ends, if it is paused.
+    pub paused_until: Option<Timestamp>,
+    /// When its site's pause ends, if that is paused.
+    pub site_paused_until: Option<Timestamp>,
+    /// Its components, those that events were reported of.
+    pub components: Vec<ComponentState>,
+}
+
+/// A component on a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComponentState {
+    /// Which.
+    pub component: Component,
+    /// What it endures.
+    pub policy: Policy,
+    /// The events counted in the running minute.
+    pub count: u32,
+    /// Today's strikes.
+    pub strikes: u32,
+    /// Whether the running minute's further events are stopped.
+    pub stopping: bool,
+    /// Since when it is disabled, if it is.
+    pub disabled_since: Option<Timestamp>,
+}
+
+impl Floods {
+    /// A site's lists on which something is remembered: those in trouble first, then by name.
+    #[must_use]
+    pub fn lists(&self, site: &str) -> Vec<ListState> {
+        let now = self.now();
+        let shard = self.inner.shards.of(site);
+        let day = shard.days.look(site, now);
+        let views = shard.guard.site_views(now, site, day);
+        let mut lists: Vec<_> = views.map(|view| self.shown(&view)).collect();
+        lists.sort_by(|a, b| (b.trouble(), &a.list).cmp(&(a.trouble(), &b.list)));
+        lists
+    }
+
+    /// One list; none: nothing is remembered of it.
+    #[must_use]
+    pub fn list(&self, site: &str, list: &str) -> Option<ListState> {
+        let now = self.now();
+        let shard = self.inner.shards.of(site);
+        let day = shard.days.look(site, now);
+        let view = shard.guard.view(now, site, list, day)?;
+        Some(self.shown(&view))
+    }
+
+    /// What happened to a list and its site, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn history(&self, key: &ListKey, limit: u32) -> Stored<Vec<FloodEntry>> {
+        self.inner.store.flood_history(key, None, limit).await
+    }
+
+    fn shown(&self, view: &ListView<'_>) -> ListState {
+        let clock = self.clock();
+        let components = view.components.iter().map(|it| ComponentState {
+            component: it.component,
+            policy: it.policy,
+            count: it.count,
+            strikes: it.strikes,
+            stopping: it.stopping,
+            disabled_since: it.disabled.map(|disabled| clock.timestamp(disabled.since)),
+        });
+        ListState {
+            site: view.site.to_owned(),
+            list: view.list.to_owned(),
+            paused_until: view.pause.map(|pause| clock.timestamp(pause.until)),
+            site_paused_until: view.site_pause.map(|pause| clock.timestamp(pause.until)),
+            components: components.collect(),
+        }
+    }
+}
+
+impl ListState {
+    /// How much a person should look at it: disabled, then stopping, then the fullest minute in
+    /// thousandths of the threshold.
+    fn trouble(&self) -> (bool, bool, u64) {
+        let disabled = self.components.iter().any(|it| it.disabled_since.is_some());
+        let stopping = self.components.iter().any(|it| it.stopping);
+        let full =
+            |it: &ComponentState| u64::from(it.count) * 1_000 / u64::from(it.policy.per_minute());
+        (
+            disabled,
+            stopping,
+            self.components.iter().map(full).max().unwrap_or(0),
+        )
+    }
+}
