@@ -533,17 +533,16 @@ impl House {
             publisher: Arc::clone(publisher),
             gateway_url: ready.gateway.to_string(),
         };
-        let api = Api::new(
-            Arc::clone(&self.limiters),
-            Arc::clone(publisher),
-            Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
-            self.policies.clone(),
-            self.history(),
-            self.floods.clone(),
-            self.trail(),
-            self.shutdown.clone(),
-        )
-        .letting_in(self.access.clone(), ready.dashboard.to_string());
+        let parts = api::Parts {
+            limiters: Arc::clone(&self.limiters),
+            publisher: Arc::clone(publisher),
+            metrics: Metrics::new(Arc::clone(&self.limiters), self.counters.clone()),
+            policies: self.policies.clone(),
+            history: self.history(),
+            floods: self.floods.clone(),
+        };
+        let api = Api::new(parts, self.trail(), self.shutdown.clone())
+            .letting_in(self.access.clone(), ready.dashboard.to_string());
         let entrance = Entrance {
             access: self.access.clone(),
             trail: self.trail(),

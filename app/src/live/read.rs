@@ -163,7 +163,6 @@ structs! {
     Upstream { name unwritable pauses workloads }
     Pause { scope app tenant user until by }
     SetBy { who reason at }
-    Workload { name budgets shared full_until lanes recent users next_cursor }
     Budget { scope app tenant user layers breaker }
     BudgetKey { scope app tenant user }
     Layer { dimension window_ms limit used used_background share_permille frees_at lingering }
@@ -183,6 +182,24 @@ structs! {
     }
     Queue { waiting since }
     Lease { permit lane weight granted_at expires_at probe lingering }
+}
+
+impl Read for Workload {
+    fn read(json: &impl Json) -> Option<Self> {
+        Some(Self {
+            name: member(json, "name")?,
+            budgets: member(json, "budgets")?,
+            shared: member(json, "shared")?,
+            full_until: member(json, "full_until")?,
+            lanes: member(json, "lanes")?,
+            recent: member(json, "recent")?,
+            users: member(json, "users")?,
+            next_cursor: member(json, "next_cursor")?,
+            // Programs ask for them; no page that lives in the browser shows them.
+            #[cfg(feature = "ssr")]
+            shadows: Vec::new(),
+        })
+    }
 }
 
 /// Reads what the server wrote; `None` where that is something else.

@@ -69,24 +69,39 @@ pub struct Api {
     public_url: String,
 }
 
+/// What the API answers about.
+#[derive(Debug)]
+pub struct Parts {
+    /// Who may call upstream.
+    pub limiters: Arc<Limiters>,
+    /// What viewers see.
+    pub publisher: Arc<Publisher>,
+    /// What Prometheus reads.
+    pub metrics: Metrics,
+    /// The limits, as they are changed.
+    pub policies: Policies,
+    /// How full they were.
+    pub history: History,
+    /// Which events are a flood.
+    pub floods: Floods,
+}
+
 impl Api {
     /// An API over these; its streams end with `shutdown`.
     #[must_use]
-    pub fn new(
-        limiters: Arc<Limiters>,
-        publisher: Arc<Publisher>,
-        metrics: Metrics,
-        policies: Policies,
-        history: History,
-        floods: Floods,
-        trail: Trail,
-        shutdown: Shutdown,
-    ) -> Self {
-        let streams = Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX));
+    pub fn new(parts: Parts, trail: Trail, shutdown: Shutdown) -> Self {
+        let Parts {
+            limiters,
+            publisher,
+            metrics,
+            policies,
+            history,
+            floods,
+        } = parts;
         Self {
             limiters,
             publisher,
-            streams,
+            streams: Arc::new(tokio::sync::Semaphore::new(STREAMS_MAX)),
             repeated: permits::Repeated::default(),
             metrics,
             policies,

@@ -273,7 +273,7 @@ async fn a_restart_keeps_counts_strikes_and_what_is_disabled() {
     report(&app, &[event("counted"), event("counted")]).await;
     report(&app, &vec![event("struck"); 4]).await;
     let alert = with(event("l1"), "component", "alert");
-    report(&app, &[alert.clone()]).await;
+    report(&app, std::slice::from_ref(&alert)).await;
     let dir = app.stop().await;
 
     let app = TestApp::start_in(dir, NOBODY).await;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     access::TrustedProxies,
-    api::Api,
+    api::{self, Api},
     audit::Trail,
     config::Config,
     floods::Floods,
@@ -51,7 +51,16 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     };
     (
         Api::new(
-            limiters, publisher, metrics, policies, history, floods, trail, shutdown,
+            api::Parts {
+                limiters,
+                publisher,
+                metrics,
+                policies,
+                history,
+                floods,
+            },
+            trail,
+            shutdown,
         )
         .routes(health),
         dir,

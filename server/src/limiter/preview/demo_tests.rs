@@ -8,7 +8,7 @@ use bytes::Bytes;
 use clap::Parser;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Empty};
-use spillway::{Layer, Preset};
+use spillway::{Call, Layer, Preset};
 use spillway_simulator::{Settings as SimulatorSettings, Simulator};
 use tokio::{
     task::JoinSet,
@@ -47,13 +47,16 @@ fn halved(policy: &Policy) -> Policy {
 }
 
 fn ask(user: String, lane: Lane) -> Ask {
-    Ask {
+    let call = Call {
         workload: 0,
         app: "note-bridge".into(),
         tenant: String::new(),
         user,
         lane,
         weight: 1,
+    };
+    Ask {
+        call,
         account: None,
     }
 }
@@ -74,7 +77,7 @@ async fn pass(
     };
     // Who it is stands in the bearer, whatever is in it.
     let permit = match limiter
-        .acquire(ask(text("authorization"), lane), HOLD)
+        .acquire(&ask(text("authorization"), lane), HOLD)
         .await
     {
         Ok(permit) => permit,
@@ -137,7 +140,7 @@ async fn replayed(limiter: &Limiter, calls: &[Seen]) -> PerLane<u64> {
             sleep_until(begun + Duration::from_millis(call.at.ms_since(first))).await;
             let ask = ask(format!("{:x}", call.user), call.lane);
             match limiter
-                .acquire(ask, Duration::from_millis(call.hold_ms))
+                .acquire(&ask, Duration::from_millis(call.hold_ms))
                 .await
             {
                 Ok(permit) => {
