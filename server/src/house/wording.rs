@@ -30,6 +30,11 @@ fn who(entry: &Entry) -> String {
 fn what(act: &str, subject: &str) -> Option<String> {
     // `lane:graph/background`: what kind of thing it is, and which.
     let which = subject.split_once(':').map_or(subject, |(_, which)| which);
+    if let (action::POLICY_CHANGE | action::POLICY_ROLLBACK, Some(component)) =
+        (act, which.strip_prefix("_floods/"))
+    {
+        return Some(format!("changed when events of {component} are a flood"));
+    }
     let said = match act {
         action::SERVER_START => return Some("started the server".to_owned()),
         action::LANE_PAUSE => "paused",
@@ -40,6 +45,11 @@ fn what(act: &str, subject: &str) -> Option<String> {
         action::POLICY_CHANGE => "changed the limits of",
         action::POLICY_ROLLBACK => "rolled back the limits of",
         action::POLICY_ADOPT => "took the limits of the configuration for",
+        action::FLOOD_DISABLE => "disabled, for its floods, a component of",
+        action::FLOOD_ENABLE => "re-enabled a component of",
+        action::FLOOD_PAUSE => "paused the events of",
+        action::FLOOD_RESUME => "resumed the events of",
+        action::SITE_PUT => "told of the site",
         action::TOKEN_CREATE => "made the token",
         action::TOKEN_REVOKE => "revoked the token",
         action::ACCOUNT_CREATE => "made an account,",
@@ -68,6 +78,10 @@ mod tests {
         assert_eq!(
             what(action::LANE_PAUSE, "lane:graph/background").as_deref(),
             Some("paused graph/background")
+        );
+        assert_eq!(
+            what(action::POLICY_CHANGE, "policy:_floods/action").as_deref(),
+            Some("changed when events of action are a flood")
         );
         assert_eq!(
             what("site.pause", "site:s1").as_deref(),

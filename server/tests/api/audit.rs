@@ -136,9 +136,19 @@ async fn it_tells_of_starts_seeds_and_tokens_and_is_read_page_by_page() {
     }
     assert_eq!(
         seen,
-        ["token.create", "server.start", "policy.seed", "policy.seed"]
+        [
+            "token.create",
+            // Of the four components' flood policies.
+            "policy.seed",
+            "policy.seed",
+            "policy.seed",
+            "policy.seed",
+            "server.start",
+            "policy.seed",
+            "policy.seed"
+        ]
     );
-    let head = format!("4:{}", heads[0].1.as_str().unwrap());
+    let head = format!("8:{}", heads[0].1.as_str().unwrap());
     assert!(heads.iter().all(|(it, _)| *it == json!(head)), "{heads:?}");
     // Nothing of a token's secret.
     let made = &entries(&app, "?action=token.").await;
