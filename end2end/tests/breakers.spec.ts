@@ -10,12 +10,12 @@ test('an open breaker says why and until when, counts down and recovers, all by 
   await spillway.call('ana', 2);
   await page.goto(spillway.dashboard);
   await expect(page.locator('.connection')).toContainText('Live');
-  await expect(page.locator('.head .pill')).toHaveText(['App clear']);
+  await expect(page.locator('.workload .head .pill')).toHaveText(['App clear']);
   const loaded = await page.evaluate(() => performance.timeOrigin);
 
   await spillway.inject({ fault: APP_THROTTLED });
   expect(await spillway.tryCall('ana')).toBe(429);
-  const pill = page.locator('.head .pill.full');
+  const pill = page.locator('.workload .head .pill.full');
   await expect(pill).toHaveText(/^App open: upstream throttles, next try in \d s$/);
   await expect(page.locator('.lead')).toContainText(`Graph throttles the app ${APP}; all its users are hit.`);
   await expect(page.locator('.lead')).toContainText(/for another \d s, until .*\d\d:\d\d:\d\d UTC.*; then one is tried\./);
@@ -29,13 +29,13 @@ test('an open breaker says why and until when, counts down and recovers, all by 
   expect(falling[0] - falling[1]).toBe(1);
   expect(falling[1] - falling[2]).toBe(1);
 
-  await expect(page.locator('.head .pill')).toHaveText(['App half-open: the next call is tried'], { timeout: 15_000 });
+  await expect(page.locator('.workload .head .pill')).toHaveText(['App half-open: the next call is tried'], { timeout: 15_000 });
   await spillway.call('ana', 1);
-  await expect(page.locator('.head .pill')).toHaveText([/^App recovering: \d call/]);
+  await expect(page.locator('.workload .head .pill')).toHaveText([/^App recovering: \d call/]);
   // Rounds of calls that pass, each twice as many, until as many as ever may be in flight.
   await expect(async () => {
     await spillway.call('ana', 4);
-    await expect(page.locator('.head .pill')).toHaveText(['App clear'], { timeout: 1_000 });
+    await expect(page.locator('.workload .head .pill')).toHaveText(['App clear'], { timeout: 1_000 });
   }).toPass({ timeout: 30_000 });
   await expect(page.locator('.lead')).toContainText('All clear');
   expect(await page.evaluate(() => performance.timeOrigin)).toBe(loaded);
@@ -46,7 +46,7 @@ test('a user whom the upstream throttles is counted, listed and named', async ({
   await spillway.inject({ user: 'ana', fault: { status: 429, retry_after: '600' } });
   expect(await spillway.tryCall('ana')).toBe(429);
   await page.goto(spillway.dashboard);
-  await expect(page.locator('.head .pill')).toHaveText(['App clear', 'Open: 1 user']);
+  await expect(page.locator('.workload .head .pill')).toHaveText(['App clear', 'Open: 1 user']);
   await expect(page.locator('.lead')).toContainText('Graph throttles ana; everyone else is clear.');
   const row = page.locator('.users tbody tr', { hasText: 'ana' });
   await expect(row.locator('.pill')).toHaveText('Open');
@@ -59,7 +59,7 @@ test('what the upstream reports is a diamond with its true figure and age', asyn
   await spillway.inject({ user: 'ana', fault: { headers: { 'x-ms-throttle-limit-percentage': '0.85' } } });
   await spillway.call('ana', 1);
   await page.goto(spillway.dashboard);
-  await expect(page.locator('.head .pill')).toHaveText(['App clear', 'Soft: 1 user']);
+  await expect(page.locator('.workload .head .pill')).toHaveText(['App clear', 'Soft: 1 user']);
   await expect(page.locator('.owner .report')).toHaveText(/^upstream says 85 %, \d+ s ago$/);
   const hour = page.getByRole('meter', { name: 'User ana: Hour' });
   await expect(hour).toHaveAttribute('aria-valuetext', /Upstream says 85 %, \d+ s ago\. Breaker soft: background waits/);
@@ -80,7 +80,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       expect(await spillway.tryCall('sam')).toBe(429);
       await page.goto(spillway.dashboard);
       await expect(page.locator('.connection')).toContainText('Live');
-      await expect(page.locator('.head .pill')).toHaveText([/^App open: /, 'Open: 1 user', 'Soft: 1 user']);
+      await expect(page.locator('.workload .head .pill')).toHaveText([/^App open: /, 'Open: 1 user', 'Soft: 1 user']);
       for (const width of [1240, 360]) {
         await page.setViewportSize({ width, height: 900 });
         expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
@@ -97,7 +97,7 @@ test.describe('with JavaScript off', () => {
     await spillway.inject({ fault: { ...APP_THROTTLED, retry_after: '90' } });
     expect(await spillway.tryCall('ana')).toBe(429);
     await page.goto(spillway.dashboard);
-    await expect(page.locator('.head .pill').first()).toHaveText(/^App open: upstream throttles, next try in (90|8\d) s$/);
+    await expect(page.locator('.workload .head .pill').first()).toHaveText(/^App open: upstream throttles, next try in (90|8\d) s$/);
   });
 });
 
@@ -105,7 +105,7 @@ test.describe('with JavaScript off', () => {
 async function seconds(page: Page, number: number): Promise<number[]> {
   const shown: number[] = [];
   await expect(async () => {
-    const text = await page.locator('.head .pill.full').textContent();
+    const text = await page.locator('.workload .head .pill.full').textContent();
     const left = Number(/in (\d+) s/.exec(text ?? '')?.[1]);
     if (shown.at(-1) !== left) shown.push(left);
     expect(shown.length).toBeGreaterThanOrEqual(number);

@@ -21,6 +21,9 @@ const PLACE: &str = "_floods";
 /// The most lists with a policy of their own, for each component.
 const LISTS_MAX: usize = 1_000;
 
+/// The longest key of a site or a list, in bytes, as where events are reported.
+const KEY_BYTES_MAX: usize = 256;
+
 /// A component's policy, and the lists that have another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -86,8 +89,10 @@ impl FloodDocument {
         let mut seen = BTreeSet::new();
         let mut own = Vec::with_capacity(self.lists.len());
         for (n, list) in self.lists.iter().enumerate() {
-            if list.site.is_empty() || list.list.is_empty() {
-                return Err(format!("lists[{n}]: site and list must not be empty"));
+            if !is_key(&list.site) || !is_key(&list.list) {
+                return Err(format!(
+                    "lists[{n}]: site and list must have 1 to {KEY_BYTES_MAX} bytes without control characters"
+                ));
             }
             let key = ListKey::new(&list.site, &list.list);
             if !seen.insert(key.clone()) {
@@ -102,6 +107,10 @@ impl FloodDocument {
         }
         Ok(Checked { general, own })
     }
+}
+
+fn is_key(text: &str) -> bool {
+    (1..=KEY_BYTES_MAX).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
 impl From<Policy> for FloodDocument {

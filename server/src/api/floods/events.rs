@@ -11,7 +11,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use spillway::flood::{Component, Trigger};
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Ref, RefOr,
+        schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, SchemaType},
+    },
+};
 
 use super::{super::Api, lines};
 use crate::{
@@ -98,8 +104,28 @@ pub(super) struct Answer {
 #[allow(dead_code, reason = "it stands in the OpenAPI document")]
 enum OneOrMany {
     One(Item),
-    Many(Vec<Item>),
+    Many(#[schema(inline)] List),
 }
+
+/// Events, each judged by itself: what is no event has a problem in its place.
+#[allow(dead_code, reason = "it stands in the OpenAPI document")]
+struct List(Vec<Item>);
+
+impl utoipa::PartialSchema for List {
+    fn schema() -> RefOr<Schema> {
+        let anything = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+        let item = AnyOfBuilder::new()
+            .item(Ref::from_schema_name("FloodEvent"))
+            .item(anything);
+        ArrayBuilder::new()
+            .items(item)
+            .max_items(Some(ITEMS_MAX))
+            .description(Some("Each item is judged by itself."))
+            .into()
+    }
+}
+
+impl ToSchema for List {}
 
 /// The answer to one event, or to several in their order.
 #[derive(ToSchema)]
