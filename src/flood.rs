@@ -26,7 +26,7 @@ pub use event::{Answer, Component, Day, Decision, Event, ListKey, NotCounted, St
 pub use guard::{Guard, Settings};
 pub use pause::Pause;
 pub use policy::{Error as PolicyError, Policy};
-pub use preview::{Minute, Peaks, Preview, Stopped, preview};
+pub use preview::{Minute, Peaks, Preview, Recorded, Stopped, preview};
 pub use record::{Disabled, MinuteRecord, StrikeRecord};
 pub use view::{ComponentView, ListView};
 

@@ -41,8 +41,9 @@ impl State {
         }
         self.changed = true;
         let minute = self.minutes.reach(now, event.at);
+        minute.changed = true;
         minute.count = minute.count.saturating_add(1);
-        let (count, struck) = (minute.count, minute.strike);
+        let (count, struck) = (minute.count, u32::from(minute.strike));
         if struck == 0 && count >= policy.per_minute() {
             return self.strike(now, event, count, policy);
         }
@@ -63,7 +64,7 @@ impl State {
     fn strike(&mut self, now: Instant, event: &Event<'_>, count: u32, policy: Policy) -> Answer {
         let number = self.strikes.add(now, event.day);
         let minute = self.minutes.reach(now, event.at);
-        minute.strike = number;
+        minute.strike = numbered(number);
         let strike = Strike {
             number,
             day: event.day.number,
@@ -121,7 +122,7 @@ impl State {
     pub(super) fn restore_strike(&mut self, now: Instant, record: &StrikeRecord) {
         self.strikes.at_least(now, record.day, record.number);
         let minute = self.minutes.reach(now, record.minute);
-        minute.strike = record.number;
+        minute.strike = numbered(record.number);
         minute.count = minute.count.max(record.count);
         self.forget(now);
     }
@@ -134,4 +135,8 @@ impl State {
         minute.count = minute.count.max(record.count);
         self.minutes.forget(now);
     }
+}
+
+fn numbered(strike: u32) -> u16 {
+    u16::try_from(strike).unwrap_or(u16::MAX)
 }

@@ -11,8 +11,11 @@ pub(super) struct Counted {
     /// Its first instant.
     pub(super) starts: Instant,
     pub(super) count: u32,
-    /// The number of its strike within the day; 0: none yet.
-    pub(super) strike: u32,
+    /// The number of its strike within the day; 0: none yet. A day has fewer minutes than this
+    /// can number, and grace is shorter still: what is beyond need not be told apart.
+    pub(super) strike: u16,
+    /// Whether its count has changed since it was last written down.
+    pub(super) changed: bool,
 }
 
 /// The counts of the last minutes, at most one for each minute from [`LATE_MS_MAX`] ago to now.
@@ -45,6 +48,7 @@ impl Minutes {
                 starts,
                 count: 0,
                 strike: 0,
+                changed: false,
             });
             self.0.len() - 1
         });
@@ -63,7 +67,7 @@ impl Minutes {
         self.0.is_empty()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Counted> {
-        self.0.iter()
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Counted> {
+        self.0.iter_mut()
     }
 }

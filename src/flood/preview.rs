@@ -1,21 +1,26 @@
 //! What a policy would have done to recorded minutes.
 
-use std::collections::BTreeMap;
-
 use super::{event::ListKey, policy::Policy};
 use crate::time::Instant;
 
 /// The recorded count of one minute.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Minute {
-    /// The list.
-    pub key: ListKey,
     /// Its first instant.
     pub starts: Instant,
     /// The number of its day in the site's time zone.
     pub day: i32,
     /// The events that came in it.
     pub count: u32,
+}
+
+/// What was recorded of a component on one list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The list.
+    pub key: ListKey,
+    /// Its minutes, each at most once, the earliest first.
+    pub minutes: Vec<Minute>,
 }
 
 /// What a policy would have done.
@@ -37,6 +42,8 @@ pub struct Peaks {
     pub p50: u32,
     /// 90 % do.
     pub p90: u32,
+    /// 95 % do.
+    pub p95: u32,
     /// 99 % do.
     pub p99: u32,
     /// 99.9 % do.
@@ -58,41 +65,42 @@ pub struct Stopped {
     pub disabled: Option<Instant>,
 }
 
-/// What `policy` would have done to these minutes of one component, at most one for each list and
-/// instant, in any order. Nobody re-enables.
+/// What policies would have done to one component's recorded minutes, each list having its own.
+/// Nobody re-enables.
 #[must_use]
-pub fn preview(recorded: Vec<Minute>, policy: Policy) -> Preview {
-    let mut by_list: BTreeMap<ListKey, Vec<(Instant, i32, u32)>> = BTreeMap::new();
-    for minute in recorded {
-        let minutes = by_list.entry(minute.key).or_default();
-        minutes.push((minute.starts, minute.day, minute.count));
-    }
-    let mut told = Preview::default();
-    let mut peaks = Vec::with_capacity(by_list.len());
-    for (key, mut minutes) in by_list {
-        minutes.sort_unstable();
-        peaks.push(minutes.iter().map(|minute| minute.2).max().unwrap_or(0));
-        told.events += minutes
-            .iter()
-            .map(|minute| u64::from(minute.2))
-            .sum::<u64>();
-        told.stopped.extend(replay(key, &minutes, policy));
+pub fn preview(recorded: &[Recorded], policy: impl Fn(&ListKey) -> Policy) -> Preview {
+    let mut told = Preview {
+        peaks: Peaks::of(recorded.iter().map(Recorded::peak).collect()),
+        ..Preview::default()
+    };
+    for list in recorded {
+        let counts = list.minutes.iter().map(|minute| u64::from(minute.count));
+        told.events += counts.sum::<u64>();
+        told.stopped.extend(replay(list, policy(&list.key)));
     }
     told.stopped
         .sort_by(|a, b| (b.events, b.strikes, &a.key).cmp(&(a.events, a.strikes, &b.key)));
-    told.peaks = Peaks::of(peaks);
     told
 }
 
-fn replay(key: ListKey, minutes: &[(Instant, i32, u32)], policy: Policy) -> Option<Stopped> {
+impl Recorded {
+    /// The count of its busiest minute.
+    #[must_use]
+    pub fn peak(&self) -> u32 {
+        let counts = self.minutes.iter().map(|minute| minute.count);
+        counts.max().unwrap_or(0)
+    }
+}
+
+fn replay(list: &Recorded, policy: Policy) -> Option<Stopped> {
     let mut stopped = Stopped {
-        key,
+        key: list.key.clone(),
         strikes: 0,
         events: 0,
         disabled: None,
     };
     let mut today = (i32::MIN, 0);
-    for &(starts, day, count) in minutes {
+    for &Minute { starts, day, count } in &list.minutes {
         if stopped.disabled.is_some() {
             stopped.events += u64::from(count);
             continue;
@@ -126,6 +134,7 @@ impl Peaks {
         Self {
             p50: at(500),
             p90: at(900),
+            p95: at(950),
             p99: at(990),
             p999: at(999),
             max: at(1000),

@@ -73,7 +73,10 @@ impl Guard {
             }
             // Those that no report reaches any more need no record.
             state.minutes.forget(now);
-            for minute in state.minutes.iter() {
+            for minute in state.minutes.iter_mut() {
+                if !std::mem::take(&mut minute.changed) && !all {
+                    continue;
+                }
                 take(MinuteRecord {
                     key: ListKey::new(site, list),
                     component,

@@ -93,7 +93,7 @@ impl Guard {
                 count: minute.map_or(0, |minute| minute.count),
                 strikes: state.strikes.of(today),
                 stopping: minute.is_some_and(|minute| {
-                    minute.strike > policy.grace() && minute.count >= policy.per_minute()
+                    u32::from(minute.strike) > policy.grace() && minute.count >= policy.per_minute()
                 }),
                 disabled: state.disabled,
             }
