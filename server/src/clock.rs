@@ -15,6 +15,25 @@ use spillway::Instant;
 /// Below this, the wall clock is merely disciplined; above, it was set, and what is shown follows.
 const STEP_MS: i64 = 1_000;
 
+/// When the engine's clock begins, and how fast it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// How many times as fast as the wall clock; 1 outside the demo.
+    pub scale: u32,
+    /// Not earlier than this, also where the wall clock and what was written down are: so that what
+    /// depends on minutes and days can be tried at any of them.
+    pub not_before: Instant,
+}
+
+impl From<u32> for Pace {
+    fn from(scale: u32) -> Self {
+        Self {
+            scale,
+            not_before: Instant(0),
+        }
+    }
+}
+
 /// Time as the engine, the wall and the runtime know it.
 #[derive(Debug)]
 pub struct Clock {

@@ -50,6 +50,7 @@ pub async fn run(demo: &Demo, shutdown: Shutdown) -> Result<(), Error> {
         guests: true,
         recovery: Recovery::AssumeFull,
         time_scale: demo.time_scale,
+        ..Options::default()
     };
 
     let (tell, told) = oneshot::channel::<Ready>();

@@ -23,7 +23,7 @@ use super::shards::{SHARDS, Shards};
 use super::traffic::Traffic;
 use super::{Inner, Limiter, Permit, Refused, keeper};
 use crate::{
-    clock::Clock,
+    clock::{Clock, Pace},
     config::{self, Config, PolicySource},
     store::{self, Instance, PolicyPlace, Store},
 };
@@ -97,8 +97,7 @@ struct Read {
 
 impl Limiters {
     /// Reads policies and counters, and starts one limiter for each upstream. The clock starts
-    /// no earlier than the latest instant that any of them wrote down, and runs `time_scale`
-    /// times as fast as the wall clock.
+    /// no earlier than the latest instant that any of them wrote down, and runs at `pace`.
     ///
     /// # Errors
     /// See [`OpenError`]. Lost counters are no error: see [`Recovery`].
@@ -106,9 +105,9 @@ impl Limiters {
         config: &Config,
         store: &Store,
         recovery: Recovery,
-        time_scale: u32,
+        pace: impl Into<Pace>,
     ) -> Result<Self, OpenError> {
-        Self::open_in(SHARDS, config, store, recovery, time_scale).await
+        Self::open_in(SHARDS, config, store, recovery, pace.into()).await
     }
 
     /// The same, with each upstream's apps spread over so many shards.
@@ -117,7 +116,7 @@ impl Limiters {
         config: &Config,
         store: &Store,
         recovery: Recovery,
-        time_scale: u32,
+        pace: Pace,
     ) -> Result<Self, OpenError> {
         let instance = store.instance().await?;
         let now_ms = jiff::Timestamp::now().as_millisecond();
@@ -140,7 +139,7 @@ impl Limiters {
             .filter_map(|read| Some(read.found.as_ref()?.high_water))
             .max()
             .unwrap_or_default();
-        let clock = Arc::new(Clock::start(high_water, time_scale));
+        let clock = Arc::new(Clock::start(high_water.max(pace.not_before), pace.scale));
         let mut limiters = Vec::new();
         for read in read {
             limiters.push(start(read, shards, config, &instance, &clock)?);

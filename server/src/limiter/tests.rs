@@ -52,7 +52,7 @@ impl Place {
 
     /// The same with so many shards.
     pub(super) async fn open_in(&self, shards: usize, recovery: Recovery) -> Limiters {
-        let limiters = Limiters::open_in(shards, &self.config, &self.store, recovery, 1)
+        let limiters = Limiters::open_in(shards, &self.config, &self.store, recovery, 1.into())
             .await
             .unwrap();
         pause();

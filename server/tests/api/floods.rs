@@ -7,24 +7,24 @@ use spillway_server::access::{Role, Scope};
 use crate::policies::ask;
 use crate::support::{NOBODY, Reply, TestApp, rights, send};
 
-const EVENTS: &str = "/api/v1/events";
+pub const EVENTS: &str = "/api/v1/events";
 const LIST: &str = "/api/v1/sites/s1/lists/l1";
 
-fn event(list: &str) -> Value {
+pub fn event(list: &str) -> Value {
     json!({ "site": "s1", "list": list, "component": "action", "trigger": "event" })
 }
 
-fn with(mut event: Value, name: &str, value: impl Into<Value>) -> Value {
+pub fn with(mut event: Value, name: &str, value: impl Into<Value>) -> Value {
     event[name] = value.into();
     event
 }
 
-async fn post(app: &TestApp, path: &str, body: &Value) -> Reply {
+pub async fn post(app: &TestApp, path: &str, body: &Value) -> Reply {
     ask(app, Method::POST, path, "", body).await
 }
 
 /// Reports events; the answers as `handle 1 0`, problems by their code.
-async fn report(app: &TestApp, events: &[Value]) -> Vec<String> {
+pub async fn report(app: &TestApp, events: &[Value]) -> Vec<String> {
     let reply = post(app, EVENTS, &json!(events)).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
     reply.json().as_array().unwrap().iter().map(told).collect()
@@ -42,13 +42,13 @@ fn told(answer: &Value) -> String {
     }
 }
 
-fn refused(reply: &Reply) -> (u16, String) {
+pub fn refused(reply: &Reply) -> (u16, String) {
     let code = reply.json()["code"].as_str().unwrap_or_default().to_owned();
     (reply.status.as_u16(), code)
 }
 
 /// All lists get this policy.
-async fn policy(app: &TestApp, per_minute: u32, strikes_per_day: u32, grace: u32) {
+pub async fn policy(app: &TestApp, per_minute: u32, strikes_per_day: u32, grace: u32) {
     let path = "/api/v1/flood-policies/action";
     let base = app.get(path).await.header("etag").to_owned();
     let wish = json!({
@@ -66,20 +66,26 @@ fn assert_at(shown: &Value, expected: jiff::Timestamp) {
     assert!(apart_ms.abs() <= 5, "{shown} {expected}");
 }
 
-/// The events of a test are within one minute, so that its counts are known.
-async fn early_in_a_minute() {
-    let into_ms = jiff::Timestamp::now().as_millisecond() % 60_000;
-    if into_ms > 40_000 {
-        let rest = u64::try_from(60_010 - into_ms).unwrap();
-        tokio::time::sleep(std::time::Duration::from_millis(rest)).await;
-    }
+/// A server whose clock begins so many seconds into a minute to come, so that all that a test does
+/// is within that minute.
+pub async fn at_second(dir: tempfile::TempDir, second: i64) -> TestApp {
+    let minute: jiff::Timestamp = "2100-03-01T12:00:00Z".parse().unwrap();
+    TestApp::start_at(
+        dir,
+        NOBODY,
+        minute + jiff::SignedDuration::from_secs(second),
+    )
+    .await
+}
+
+pub async fn in_a_minute() -> TestApp {
+    at_second(tempfile::tempdir().unwrap(), 0).await
 }
 
 #[tokio::test]
 async fn events_are_answered_one_by_one_in_lists_and_as_lines() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     policy(&app, 4, 20, 0).await;
-    early_in_a_minute().await;
     let one = post(&app, EVENTS, &event("l1")).await;
     assert_eq!(
         (one.status, told(&one.json())),
@@ -149,8 +155,7 @@ async fn events_are_answered_one_by_one_in_lists_and_as_lines() {
 
 #[tokio::test]
 async fn an_event_that_is_reported_again_is_not_counted_again() {
-    let app = TestApp::start(NOBODY).await;
-    early_in_a_minute().await;
+    let app = in_a_minute().await;
     let mine = with(event("l1"), "id", "7f9f");
     let events = [mine.clone(), mine.clone(), event("l1"), mine.clone()];
     let answers = report(&app, &events).await;
@@ -169,9 +174,8 @@ async fn an_event_that_is_reported_again_is_not_counted_again() {
 
 #[tokio::test]
 async fn a_flooding_list_is_disabled_until_a_person_enables_it() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     policy(&app, 3, 1, 0).await;
-    early_in_a_minute().await;
     let flood = vec![event("l1"); 4];
     let answers = report(&app, &flood).await;
     assert_eq!(
@@ -221,7 +225,7 @@ async fn a_flooding_list_is_disabled_until_a_person_enables_it() {
 
 #[tokio::test]
 async fn paused_lists_and_sites_are_neither_handled_nor_counted() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
     let wish = json!({ "until": format!("{until:.3}"), "reason": "bulk import" });
     let paused = post(&app, &format!("{LIST}/pause"), &wish).await;
@@ -242,7 +246,7 @@ async fn paused_lists_and_sites_are_neither_handled_nor_counted() {
 
     // A restart ends no pause.
     let dir = app.stop().await;
-    let app = TestApp::start_in(dir, NOBODY).await;
+    let app = at_second(dir, 12).await;
     assert_eq!(report(&app, &events).await[0], "paused 0 0");
     let resumed = post(&app, "/api/v1/sites/s1/resume", &json!({})).await;
     assert_eq!(resumed.status, StatusCode::NO_CONTENT);
@@ -267,16 +271,15 @@ async fn paused_lists_and_sites_are_neither_handled_nor_counted() {
 
 #[tokio::test]
 async fn a_restart_keeps_counts_strikes_and_what_is_disabled() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     policy(&app, 3, 2, 0).await;
-    early_in_a_minute().await;
     report(&app, &[event("counted"), event("counted")]).await;
     report(&app, &vec![event("struck"); 4]).await;
     let alert = with(event("l1"), "component", "alert");
     report(&app, std::slice::from_ref(&alert)).await;
     let dir = app.stop().await;
 
-    let app = TestApp::start_in(dir, NOBODY).await;
+    let app = at_second(dir, 12).await;
     let events = [event("counted"), event("struck"), alert];
     assert_eq!(
         report(&app, &events).await,
@@ -284,11 +287,11 @@ async fn a_restart_keeps_counts_strikes_and_what_is_disabled() {
     );
     let dir = app.stop().await;
 
-    let app = TestApp::start_in(dir, NOBODY).await;
+    let app = at_second(dir, 24).await;
     policy(&app, 3, 1, 0).await;
     assert_eq!(report(&app, &vec![event("l1"); 4]).await[3], "disabled 3 1");
     let dir = app.stop().await;
-    let app = TestApp::start_in(dir, NOBODY).await;
+    let app = at_second(dir, 36).await;
     assert_eq!(report(&app, &[event("l1")]).await, ["disabled 3 1"]);
     app.stop().await;
 }
@@ -339,9 +342,8 @@ async fn sites_are_told_of_whole_and_what_is_wrong_is_named() {
 
 #[tokio::test]
 async fn a_sites_lists_come_with_those_in_trouble_first_a_page_at_a_time() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     policy(&app, 2, 1, 0).await;
-    early_in_a_minute().await;
     report(&app, &[event("b"), event("a"), event("z"), event("z")]).await;
     let names = |reply: &Reply| -> Vec<String> {
         let lists = reply.json()["lists"].as_array().unwrap().clone();
@@ -369,7 +371,7 @@ async fn a_sites_lists_come_with_those_in_trouble_first_a_page_at_a_time() {
 
 #[tokio::test]
 async fn policies_are_versioned_and_lists_may_have_their_own() {
-    let app = TestApp::start(NOBODY).await;
+    let app = in_a_minute().await;
     let path = "/api/v1/flood-policies/action";
     let seeded = app.get(path).await;
     assert_eq!(
@@ -392,7 +394,6 @@ async fn policies_are_versioned_and_lists_may_have_their_own() {
         "{}",
         changed.text()
     );
-    early_in_a_minute().await;
     let events: Vec<_> = ["l1", "l1", "l1", "busy", "busy", "busy"].map(event).into();
     assert_eq!(
         report(&app, &events).await,
@@ -427,7 +428,7 @@ async fn policies_are_versioned_and_lists_may_have_their_own() {
     );
 
     let dir = app.stop().await;
-    let app = TestApp::start_in(dir, NOBODY).await;
+    let app = at_second(dir, 12).await;
     assert_eq!(
         report(&app, &[event("busy"), event("busy")]).await,
         ["handle 4 1", "stop 5 1"]

@@ -81,6 +81,18 @@ impl TestApp {
         Self::run(dir, "", upstreams, time_scale).await
     }
 
+    /// Starts it with an engine's clock that begins at `at`, which is to come.
+    pub async fn start_at(dir: tempfile::TempDir, upstreams: &str, at: jiff::Timestamp) -> Self {
+        let text = config_text(dir.path(), upstreams);
+        let at = u64::try_from(at.as_millisecond()).unwrap();
+        let options = Options {
+            open: true,
+            not_before: spillway::Instant(at),
+            ..Options::default()
+        };
+        Self::run_as(dir, &text, options).await
+    }
+
     async fn run(dir: tempfile::TempDir, server: &str, upstreams: &str, time_scale: u32) -> Self {
         let text = with_server(&config_text(dir.path(), upstreams), server);
         let options = Options {
@@ -222,6 +234,20 @@ impl Reply {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Holds a paused clock (`start_paused`) where it is, though a test waits for sockets: only
+/// `tokio::time::advance` moves it.
+pub struct Frozen(std::sync::mpsc::Sender<()>);
+
+impl Frozen {
+    /// Until it is dropped. The runtime lets its clock run on by itself whenever it is idle, but
+    /// not while a thread is at work for it.
+    pub fn hold() -> Self {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || ended.recv());
+        Self(end)
     }
 }
 
