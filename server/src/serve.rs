@@ -29,6 +29,7 @@ use crate::{
     alerts::{Alerts, Told},
     api::{self, Api},
     audit::{Act, By, Trail, action},
+    clock::Pace,
     config::{self, Config, PolicySource, WebAddress},
     dashboard::{self, Entrance, Workloads},
     floods::{self, Floods},
@@ -66,6 +67,8 @@ pub struct Options {
     pub recovery: Recovery,
     /// How many times faster than the wall clock the engine's clock runs: 1, but in a demo.
     pub time_scale: u32,
+    /// When the engine's clock begins at the earliest; see [`crate::clock::Pace`].
+    pub not_before: spillway::Instant,
 }
 
 /// The server takes calls.
@@ -167,6 +170,7 @@ impl Default for Options {
             guests: false,
             recovery: Recovery::AssumeFull,
             time_scale: 1,
+            not_before: spillway::Instant(0),
         }
     }
 }
@@ -195,7 +199,12 @@ pub async fn run(
     let _state_dir = StateDir::take(&config.server.state_dir)?;
     let secret = key_secret::load(&config.server.state_dir)?;
     let store = Store::open(&config.server.database_url).await?;
-    let limiters = Limiters::open(&config, &store, options.recovery, options.time_scale)
+    let flooded = floods::latest(&store, &config.server.state_dir).await?;
+    let pace = Pace {
+        scale: options.time_scale,
+        not_before: options.not_before.max(flooded),
+    };
+    let limiters = Limiters::open(&config, &store, options.recovery, pace)
         .await
         .map_err(Error::Limiters)?;
     let (access, set_up) = options

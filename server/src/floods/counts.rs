@@ -17,7 +17,10 @@ use spillway::{
     flood::{LATE_MS_MAX, MinuteRecord},
 };
 
-use super::shard::Shards;
+use super::{
+    recorded::Recorder,
+    shard::{Shard, Shards},
+};
 
 const NAME: &str = "floods.counts";
 
@@ -75,13 +78,18 @@ impl Counts {
     }
 
     /// Writes what changed since the last time, and forgets what matters no more.
-    pub(super) fn write(&self, now: Instant, shards: &Shards) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        now: Instant,
+        shards: &Shards,
+        recorder: &Mutex<Recorder>,
+    ) -> io::Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let old = now.ms_since(written.since) > LATE_MS_MAX || written.bytes > BYTES_MAX;
         if written.file.is_none() || old {
-            return self.begin(now, shards, &mut written);
+            return self.begin(now, shards, recorder, &mut written);
         }
-        let lines = lines(now, shards, false)?;
+        let lines = lines(now, shards, recorder, false)?;
         let Some(file) = &mut written.file else {
             return Ok(());
         };
@@ -95,12 +103,18 @@ impl Counts {
     }
 
     /// A new file, complete before it takes the old one's place.
-    fn begin(&self, now: Instant, shards: &Shards, written: &mut Written) -> io::Result<()> {
+    fn begin(
+        &self,
+        now: Instant,
+        shards: &Shards,
+        recorder: &Mutex<Recorder>,
+        written: &mut Written,
+    ) -> io::Result<()> {
         let draft = self.path.with_extension("draft");
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
         let mut file = options.open(&draft)?;
-        let lines = lines(now, shards, true)?;
+        let lines = lines(now, shards, recorder, true)?;
         file.write_all(&lines)?;
         file.sync_all()?;
         fs::rename(&draft, &self.path)?;
@@ -113,22 +127,31 @@ impl Counts {
     }
 }
 
-/// What changed, or `all` that there is.
-fn lines(now: Instant, shards: &Shards, all: bool) -> io::Result<Vec<u8>> {
+/// What changed, or `all` that there is; on its way it is recorded.
+fn lines(
+    now: Instant,
+    shards: &Shards,
+    recorder: &Mutex<Recorder>,
+    all: bool,
+) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     let mut failed = None;
+    let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
     for mut shard in shards.each() {
+        let Shard { guard, days, .. } = &mut *shard;
         let take = |record: MinuteRecord| {
             if let Err(error) = serde_json::to_writer(&mut lines, &record) {
                 failed = Some(error);
             }
             lines.push(b'\n');
+            let day = days.of(&record.key.site, record.minute);
+            recorder.note(&record, day.number);
         };
         if all {
-            shard.guard.forget(now);
-            shard.guard.counts(now, take);
+            guard.forget(now);
+            guard.counts(now, take);
         } else {
-            shard.guard.changed(now, take);
+            guard.changed(now, take);
         }
     }
     failed.map_or(Ok(lines), |error| Err(error.into()))
@@ -179,10 +202,10 @@ mod tests {
         assert_eq!(read(folder.path()).unwrap(), []);
         let (shards, counts) = (Shards::new(), Counts::new(folder.path()));
         event(&shards, "a", 3);
-        counts.write(NOW, &shards).unwrap();
+        counts.write(NOW, &shards, &Mutex::default()).unwrap();
         event(&shards, "a", 2);
         event(&shards, "b", 1);
-        counts.write(NOW, &shards).unwrap();
+        counts.write(NOW, &shards, &Mutex::default()).unwrap();
         let whole = [("a".to_owned(), 5), ("b".to_owned(), 1)];
         assert_eq!(restored(folder.path()), whole);
         let path = folder.path().join(NAME);
@@ -200,18 +223,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (shards, counts) = (Shards::new(), Counts::new(folder.path()));
         event(&shards, "a", 3);
-        counts.write(NOW, &shards).unwrap();
+        counts.write(NOW, &shards, &Mutex::default()).unwrap();
         let later = NOW.plus_ms(LATE_MS_MAX - 60_000);
-        counts.write(later, &shards).unwrap();
+        counts.write(later, &shards, &Mutex::default()).unwrap();
         let anew = NOW.plus_ms(LATE_MS_MAX + 1);
-        counts.write(anew, &shards).unwrap();
+        counts.write(anew, &shards, &Mutex::default()).unwrap();
         assert_eq!(
             read(folder.path()).unwrap().len(),
             1,
             "its minute can still be reached"
         );
         counts
-            .write(anew.plus_ms(LATE_MS_MAX + 1), &shards)
+            .write(anew.plus_ms(LATE_MS_MAX + 1), &shards, &Mutex::default())
             .unwrap();
         assert_eq!(read(folder.path()).unwrap().len(), 0);
     }

@@ -1,28 +1,28 @@
 //! Events that are reported again are answered again, and not counted.
 //!
-//! Ids are remembered as hashes of 128 bits for at least as long as an event may be reported late,
-//! and at most [`IDS_MAX`] of a shard: beyond, the oldest go first.
+//! Ids are remembered as digests of 128 bits for at least as long as an event may be reported late,
+//! and at most [`IDS_MAX`] of a shard: beyond, the oldest go first. What is new is handed over each
+//! second, to be written to a file ([`super::id_file`]).
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher as _, Hash, RandomState},
-};
+use std::collections::HashMap;
 
+use sha2::{Digest as _, Sha256};
 use spillway::{Instant, flood::LATE_MS_MAX};
 
 use super::{Report, Told};
 
-/// So many ids of a generation are remembered, 40 bytes each: 16 shards and two generations of
-/// them stay below 170 MB when all are used, which takes 250 ids a second for every minute.
-const IDS_MAX: usize = 131_072;
+/// So many ids of a generation are remembered, 48 bytes each: 16 shards and two generations of
+/// them stay below 200 MB when all are used, which takes 250 ids a second for every minute.
+pub(super) const IDS_MAX: usize = 131_072;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Ids {
-    hashers: [RandomState; 2],
     now: HashMap<u128, Seen>,
     before: HashMap<u128, Seen>,
     /// When the generation that is filled began.
     since: Instant,
+    /// What was noted since it was last handed over.
+    new: Vec<Known>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,32 +31,64 @@ struct Seen {
     struck: bool,
 }
 
-impl Default for Ids {
-    fn default() -> Self {
-        Self {
-            hashers: [RandomState::new(), RandomState::new()],
-            now: HashMap::new(),
-            before: HashMap::new(),
-            since: Instant(0),
-        }
+/// An id that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// See [`digest`].
+    pub(super) id: u128,
+    /// When it was answered.
+    pub(super) at: Instant,
+    /// What it was answered.
+    pub(super) told: Told,
+    /// Whether its event was a strike.
+    pub(super) struck: bool,
+}
+
+/// What tells the event of a report from all others, also after a restart; none: it has no id.
+pub(super) fn digest(report: &Report) -> Option<u128> {
+    let id = report.id.as_ref()?;
+    let mut digest = Sha256::new();
+    // Keys have no control characters, so that none can be read as two.
+    for part in [&report.site, &report.list, report.component.name(), "", id] {
+        digest.update(part);
+        digest.update([0]);
     }
+    let digest: [u8; 32] = digest.finalize().into();
+    digest
+        .first_chunk()
+        .map(|first| u128::from_le_bytes(*first))
 }
 
 impl Ids {
     /// What an event was answered that has been reported before, and whether it was a strike.
-    pub(super) fn seen(&mut self, now: Instant, report: &Report) -> Option<(Told, bool)> {
+    pub(super) fn seen(&mut self, now: Instant, id: u128) -> Option<(Told, bool)> {
         self.turn(now);
-        let id = self.id(report)?;
         let seen = self.now.get(&id).or_else(|| self.before.get(&id))?;
         Some((seen.told, seen.struck))
     }
 
-    pub(super) fn note(&mut self, now: Instant, report: &Report, told: Told, struck: bool) {
-        let Some(id) = self.id(report) else { return };
+    pub(super) fn note(&mut self, known: Known) {
+        self.restore(known.at, known);
+        if self.new.len() >= IDS_MAX {
+            // They cannot be written: the file is told of the newest, as memory is.
+            self.new.clear();
+        }
+        self.new.push(known);
+    }
+
+    /// One that was read from the file.
+    pub(super) fn restore(&mut self, now: Instant, known: Known) {
+        self.turn(now);
         if self.now.len() >= IDS_MAX {
             self.begin(now);
         }
-        self.now.insert(id, Seen { told, struck });
+        let Known { told, struck, .. } = known;
+        self.now.insert(known.id, Seen { told, struck });
+    }
+
+    /// Hands over what is new.
+    pub(super) fn take_new(&mut self) -> Vec<Known> {
+        std::mem::take(&mut self.new)
     }
 
     /// A generation is filled for as long as a report may be late, and kept as long again.
@@ -70,17 +102,6 @@ impl Ids {
         self.before = std::mem::take(&mut self.now);
         self.since = now;
     }
-
-    fn id(&self, report: &Report) -> Option<u128> {
-        let id = report.id.as_ref()?;
-        let of = (&report.site, &report.list, report.component, id);
-        let [high, low] = [0, 1].map(|n: usize| u128::from(hash(&self.hashers[n], of)));
-        Some(high << 64 | low)
-    }
-}
-
-fn hash(hasher: &RandomState, of: impl Hash) -> u64 {
-    hasher.hash_one(of)
 }
 
 #[cfg(test)]
@@ -88,6 +109,12 @@ mod tests {
     use spillway::flood::{Component, Decision, Trigger};
 
     use super::*;
+
+    const TOLD: Told = Told {
+        decision: Decision::Handle,
+        count: 7,
+        strikes: 1,
+    };
 
     fn report(id: Option<&str>, list: &str) -> Report {
         Report {
@@ -100,47 +127,64 @@ mod tests {
         }
     }
 
+    fn known(id: u128, at: Instant) -> Known {
+        Known {
+            id,
+            at,
+            told: TOLD,
+            struck: true,
+        }
+    }
+
     #[test]
-    fn an_id_is_known_for_its_list_and_as_long_as_reports_may_be_late() {
-        let mut ids = Ids::default();
-        let told = Told {
-            decision: Decision::Handle,
-            count: 7,
-            strikes: 1,
+    fn an_id_is_that_of_its_list_and_component() {
+        assert_eq!(digest(&report(None, "l")), None);
+        let alert = Report {
+            component: Component::Alert,
+            ..report(Some("1"), "l")
         };
+        let ids = [
+            report(Some("1"), "l"),
+            report(Some("2"), "l"),
+            report(Some("1"), "m"),
+            alert,
+        ];
+        let mut ids = ids.map(|report| digest(&report).unwrap()).to_vec();
+        assert_eq!(digest(&report(Some("1"), "l")), Some(ids[0]));
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 4);
+    }
+
+    #[test]
+    fn an_id_is_known_as_long_as_reports_may_be_late() {
+        let mut ids = Ids::default();
         let begin = Instant(1_000_000_000);
-        assert_eq!(ids.seen(begin, &report(Some("1"), "l")), None);
-        ids.note(begin, &report(Some("1"), "l"), told, true);
-        ids.note(begin, &report(None, "l"), told, false);
-        assert_eq!(ids.seen(begin, &report(Some("2"), "l")), None);
-        assert_eq!(ids.seen(begin, &report(Some("1"), "m")), None);
-        assert_eq!(ids.seen(begin, &report(None, "l")), None);
+        assert_eq!(ids.seen(begin, 1), None);
+        ids.note(known(1, begin));
+        assert_eq!(
+            (ids.take_new(), ids.take_new()),
+            (vec![known(1, begin)], vec![])
+        );
+        assert_eq!(ids.seen(begin, 2), None);
         for late in [0, LATE_MS_MAX, LATE_MS_MAX + 1] {
             let at = begin.plus_ms(late);
-            assert_eq!(
-                ids.seen(at, &report(Some("1"), "l")),
-                Some((told, true)),
-                "{late}"
-            );
+            assert_eq!(ids.seen(at, 1), Some((TOLD, true)), "{late}");
         }
         let over = begin.plus_ms(2 * LATE_MS_MAX + 3);
-        assert_eq!(ids.seen(over, &report(Some("1"), "l")), None);
+        assert_eq!(ids.seen(over, 1), None);
     }
 
     #[test]
     fn the_oldest_go_first() {
         let mut ids = Ids::default();
-        let told = Told {
-            decision: Decision::Stop,
-            count: 1,
-            strikes: 0,
-        };
-        for n in 0..2 * IDS_MAX + 1 {
-            ids.note(Instant(1), &report(Some(&n.to_string()), "l"), told, false);
+        let newest = 2 * IDS_MAX as u128;
+        for id in 0..=newest {
+            ids.note(known(id, Instant(1)));
         }
         assert!(ids.now.len() + ids.before.len() <= 2 * IDS_MAX);
-        assert_eq!(ids.seen(Instant(1), &report(Some("0"), "l")), None);
-        let newest = (2 * IDS_MAX).to_string();
-        assert!(ids.seen(Instant(1), &report(Some(&newest), "l")).is_some());
+        assert!(ids.new.len() <= IDS_MAX);
+        assert_eq!(ids.seen(Instant(1), 0), None);
+        assert!(ids.seen(Instant(1), newest).is_some());
     }
 }

@@ -8,22 +8,28 @@
 
 mod counts;
 mod days;
+mod id_file;
 mod ids;
 mod operate;
 mod policies;
+mod recorded;
 mod restore;
 mod shard;
 mod sites;
 mod view;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use jiff::Timestamp;
 use spillway::{
     Instant,
     flood::{Answer, Component, Decision, Event, NotCounted, Trigger},
 };
+use tokio::sync::Semaphore;
 
 use crate::{
     clock::Clock,
@@ -31,12 +37,18 @@ use crate::{
     store::{self, FloodAct, Store, Strike},
 };
 use counts::Counts;
+use id_file::IdFile;
+use ids::Known;
+use recorded::Recorder;
 use shard::{Shard, Shards};
 use writer::{Durable, NotWritten, Writer};
 
 pub use operate::{NotOperated, Paused, Whose};
-pub use policies::{FloodDocument, FloodEdit, ListDocument};
-pub use restore::OpenError;
+pub use policies::{Checked, FloodDocument, FloodEdit, ListDocument};
+pub use recorded::{
+    DAYS, DayPeak, Fate, LastHour, MINUTES, NotTried, Outcome, RECORDED_FROM, Trial, Tried,
+};
+pub use restore::{OpenError, latest};
 pub use sites::{BadSite, Site};
 pub use view::{ComponentState, ListState};
 
@@ -60,6 +72,10 @@ struct Inner {
     store: Store,
     writer: Writer,
     counts: Counts,
+    id_file: IdFile,
+    recorder: Mutex<Recorder>,
+    /// Whoever tries a policy: it takes memory.
+    trying: Semaphore,
 }
 
 /// An event as it is reported.
@@ -138,10 +154,14 @@ impl Floods {
     pub fn decide(&self, report: &Report) -> Result<Decided, NotTold> {
         // Whoever could not write a strike down must not count up to it.
         let place = self.inner.writer.reserve().map_err(|_| NotTold::Busy)?;
+        let id = ids::digest(report);
+        let mut ids = id.map(|id| self.inner.shards.ids(id));
         let mut shard = self.inner.shards.of(&report.site);
         let now = self.now();
         let at = self.at(now, report.at)?;
-        if let Some((told, struck)) = shard.ids.seen(now, report) {
+        if let (Some(id), Some(ids)) = (id, &mut ids)
+            && let Some((told, struck)) = ids.seen(now, id)
+        {
             // Its first answer may not be durable yet: what is behind it in the queue is later.
             let durable = struck.then(|| place.after_all());
             return Ok(Decided { told, durable });
@@ -157,7 +177,14 @@ impl Floods {
         };
         let answer = shard.guard.ask(now, &event)?;
         let told = Told::from(&answer);
-        shard.ids.note(now, report, told, answer.strike.is_some());
+        if let (Some(id), Some(ids)) = (id, &mut ids) {
+            ids.note(Known {
+                id,
+                at: now,
+                told,
+                struck: answer.strike.is_some(),
+            });
+        }
         let durable = answer.strike.map(|strike| {
             place.write(FloodAct::Strike(Strike {
                 site: report.site.clone(),
@@ -201,7 +228,10 @@ impl Floods {
         let mut hour = tokio::time::interval(std::time::Duration::from_secs(3_600));
         loop {
             tokio::select! {
-                _ = second.tick() => self.write_down().await,
+                _ = second.tick() => {
+                    self.write_down().await;
+                    self.record_each_minute().await;
+                }
                 _ = hour.tick() => self.forget_history().await,
                 () = shutdown.begun() => return,
             }
@@ -211,6 +241,7 @@ impl Floods {
     /// Writes down what has been counted and waits for what must be durable: the end.
     pub async fn close(&self) {
         self.write_down().await;
+        self.record().await;
         self.inner.writer.close().await;
     }
 
@@ -220,23 +251,64 @@ impl Floods {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "old strikes are kept until the next hour");
         }
+        if let Err(error) = self.trim_recorded().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "old counts of lists are kept until the next hour");
+        }
     }
 
     async fn write_down(&self) {
+        let new = self.new_ids().await;
         let floods = self.clone();
-        let written = tokio::task::spawn_blocking(move || floods.write_counts()).await;
+        let write = move || {
+            let written = floods.inner.id_file.write(floods.now(), &new);
+            floods.write_counts().and(written)
+        };
+        let written = tokio::task::spawn_blocking(write).await;
         if let Ok(Err(error)) = written {
             let error = &error as &dyn std::error::Error;
             tracing::error!(
                 error,
-                "the counts of lists cannot be written; a restart would lose them"
+                "the counts of lists or the ids of events cannot be written; a restart would lose them"
             );
         }
     }
 
+    /// The ids that are new, but for those whose strike is not durable yet.
+    async fn new_ids(&self) -> Vec<Known> {
+        let Inner {
+            shards,
+            writer,
+            id_file,
+            ..
+        } = &*self.inner;
+        let mut new = id_file.take_held_back();
+        for mut ids in shards.each_ids() {
+            new.extend(ids.take_new());
+        }
+        if !new.iter().any(|known| known.struck) {
+            return new;
+        }
+        let durable = match writer.reserve() {
+            Ok(place) => place.after_all().await.is_ok(),
+            Err(_) => false,
+        };
+        if durable {
+            return new;
+        }
+        let (held, new) = new.into_iter().partition(|known| known.struck);
+        id_file.hold_back(held);
+        new
+    }
+
     fn write_counts(&self) -> std::io::Result<()> {
-        let Inner { shards, counts, .. } = &*self.inner;
-        counts.write(self.now(), shards)
+        let Inner {
+            shards,
+            counts,
+            recorder,
+            ..
+        } = &*self.inner;
+        counts.write(self.now(), shards, recorder)
     }
 }
 

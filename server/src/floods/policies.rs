@@ -3,7 +3,7 @@
 //! They are versioned, audited and rolled back as limits are, in the same table, under the
 //! upstream [`PLACE`], which no configured upstream can be called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use spillway::flood::{Component, ListKey, Policy, PolicyError};
@@ -71,6 +71,23 @@ pub struct ListDocument {
 pub struct Checked {
     general: Policy,
     own: Vec<(ListKey, Policy)>,
+}
+
+impl Checked {
+    /// The threshold of lists without a policy of their own.
+    pub(super) const fn per_minute(&self) -> u32 {
+        self.general.per_minute()
+    }
+
+    /// Which policy a list has.
+    pub(super) fn of_lists(&self) -> impl Fn(&ListKey) -> Policy {
+        let own: HashMap<_, _> = self
+            .own
+            .iter()
+            .map(|(key, policy)| (key, *policy))
+            .collect();
+        move |key| own.get(key).copied().unwrap_or(self.general)
+    }
 }
 
 impl FloodDocument {
@@ -173,6 +190,20 @@ impl Floods {
     ) -> Stored<Vec<StoredPolicy>> {
         let store = &self.inner.store;
         store.policy_versions(place(component), before, limit).await
+    }
+
+    /// One version of it; none: there is no such.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn policy_version(
+        &self,
+        component: Component,
+        version: i64,
+    ) -> Stored<Option<StoredPolicy>> {
+        let before = Some(version.saturating_add(1));
+        let newest = self.policy_versions(component, before, 1).await?;
+        Ok(newest.into_iter().find(|it| it.version == version))
     }
 
     /// Puts a policy in force, from the next event on.

@@ -1,16 +1,21 @@
 //! What the guard is told at a start.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use jiff::tz::TimeZone;
 use spillway::{
     Instant,
     flood::{Component, ListKey, StrikeRecord},
 };
+use tokio::sync::Semaphore;
 
 use super::{
     Floods, Inner,
     counts::{self, Counts},
+    id_file::{self, IdFile},
     shard::Shards,
     writer::Writer,
 };
@@ -52,6 +57,9 @@ pub(super) async fn open(
             shards: Shards::new(),
             writer: Writer::start(store.clone()),
             counts: Counts::new(state_dir),
+            id_file: IdFile::new(state_dir),
+            recorder: Mutex::default(),
+            trying: Semaphore::new(1),
             limiters,
             store,
         }),
@@ -62,17 +70,36 @@ pub(super) async fn open(
         .await?;
     floods.restore_sites().await?;
     floods.restore_history(now).await?;
+    floods.restore_recorded(now).await?;
     for record in minutes {
         let mut shard = floods.inner.shards.of(&record.key.site);
         shard.guard.restore_minute(now, &record);
     }
-    for mut shard in floods.inner.shards.each() {
-        shard.guard.forget(now);
-    }
+    floods.restore_ids(state_dir, now)?;
+    // What was read is written anew, and on its way recorded again.
+    floods.write_counts()?;
     Ok(floods)
 }
 
+/// The latest instant that was written down: the clock must not begin before it.
+///
+/// # Errors
+/// What is there cannot be read.
+pub async fn latest(store: &Store, state_dir: &Path) -> Result<Instant, OpenError> {
+    let written = store.latest_flood().await?;
+    let counted = counts::read(state_dir)?.last().map(|record| record.at);
+    Ok(written.max(counted).unwrap_or_default())
+}
+
 impl Floods {
+    fn restore_ids(&self, state_dir: &Path, now: Instant) -> std::io::Result<()> {
+        let known = id_file::read(state_dir, now)?;
+        for it in &known {
+            self.inner.shards.ids(it.id).restore(now, *it);
+        }
+        self.inner.id_file.begin(now, &known)
+    }
+
     async fn restore_sites(&self) -> Result<(), store::Error> {
         for (site, zone) in self.inner.store.site_zones().await? {
             match TimeZone::get(&zone) {

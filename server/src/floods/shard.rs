@@ -1,7 +1,7 @@
 //! Sites spread over shards, so that events of different sites rarely wait for each other.
 
 use std::{
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, Hash, RandomState},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -10,7 +10,7 @@ use spillway::flood::{Component, Guard, Policy, Settings};
 use super::{days::Days, ids::Ids};
 
 /// As many as two dozen cores keep from waiting for one another; a few more cost nothing.
-const SHARDS: usize = 16;
+pub(super) const SHARDS: usize = 16;
 
 /// The most lists counted at a time, over all shards: 100,000 active ones are to fit into 100 MB.
 const LISTS_MAX: usize = 200_000;
@@ -18,6 +18,8 @@ const LISTS_MAX: usize = 200_000;
 #[derive(Debug)]
 pub(super) struct Shards {
     all: Box<[Mutex<Shard>]>,
+    /// As many, of which each has ids of any site: what is read from the file does not tell whose.
+    ids: Box<[Mutex<Ids>]>,
     hasher: RandomState,
 }
 
@@ -25,7 +27,6 @@ pub(super) struct Shards {
 pub(super) struct Shard {
     pub(super) guard: Guard,
     pub(super) days: Days,
-    pub(super) ids: Ids,
 }
 
 impl Shards {
@@ -39,19 +40,33 @@ impl Shards {
             Mutex::new(Shard {
                 guard: Guard::new(settings, [Policy::default(); Component::ALL.len()]),
                 days: Days::default(),
-                ids: Ids::default(),
             })
         };
         Self {
             all: (0..SHARDS).map(|_| shard()).collect(),
+            ids: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
         }
     }
 
     /// The site's.
     pub(super) fn of(&self, site: &str) -> MutexGuard<'_, Shard> {
-        let place = self.hasher.hash_one(site) % self.all.len() as u64;
-        lock(&self.all[usize::try_from(place).unwrap_or(0)])
+        lock(&self.all[self.place(site)])
+    }
+
+    /// The ids among which this one is. Who holds both locks has taken this one first.
+    pub(super) fn ids(&self, id: u128) -> MutexGuard<'_, Ids> {
+        lock(&self.ids[self.place(id)])
+    }
+
+    /// All ids, some after others.
+    pub(super) fn each_ids(&self) -> impl Iterator<Item = MutexGuard<'_, Ids>> {
+        self.ids.iter().map(lock)
+    }
+
+    fn place(&self, of: impl Hash) -> usize {
+        let place = self.hasher.hash_one(of) % SHARDS as u64;
+        usize::try_from(place).unwrap_or(0)
     }
 
     /// All of them, one after another.
@@ -60,6 +75,6 @@ impl Shards {
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -113,12 +113,24 @@ const RULES: &[(&str, Rule)] = &[
         "/api/v1/flood-policies/{component}/versions",
         Rule::Token(Scope::Read),
     ),
+    (
+        "/api/v1/flood-policies/{component}/rollback",
+        Rule::Change(Role::Admin),
+    ),
+    (
+        "/api/v1/flood-policies/{component}/preview",
+        Rule::Change(Role::Admin),
+    ),
     ("/api/v1/sites/{site}", Rule::Edit(Role::Operator)),
     ("/api/v1/sites/{site}/pause", Rule::Change(Role::Operator)),
     ("/api/v1/sites/{site}/resume", Rule::Change(Role::Operator)),
     ("/api/v1/sites/{site}/lists", Rule::Token(Scope::Read)),
     (
         "/api/v1/sites/{site}/lists/{list}",
+        Rule::Token(Scope::Read),
+    ),
+    (
+        "/api/v1/sites/{site}/lists/{list}/minutes",
         Rule::Token(Scope::Read),
     ),
     (

@@ -179,6 +179,18 @@ impl Store {
         rows.await.map_err(Error::on("read the sites"))
     }
 
+    /// When the last thing happened to a list, on the engine's clock, if anything did.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn latest_flood(&self) -> Result<Option<Instant>, Error> {
+        let latest = sqlx::query_scalar("SELECT MAX(at_ms) FROM flood_history")
+            .fetch_one(&self.pool)
+            .await;
+        let latest: Option<i64> = latest.map_err(Error::on("read when lists flooded"))?;
+        Ok(latest.map(instant))
+    }
+
     /// Strikes and re-enablements since then, in the order in which they were written.
     ///
     /// # Errors
@@ -419,19 +431,19 @@ fn told(operated: &Operated) -> (Option<Value>, Value) {
     }
 }
 
-fn ms(at: Instant) -> i64 {
+pub(super) fn ms(at: Instant) -> i64 {
     i64::try_from(at.0).unwrap_or(i64::MAX)
 }
 
-fn instant(ms: i64) -> Instant {
+pub(super) fn instant(ms: i64) -> Instant {
     Instant(u64::try_from(ms).unwrap_or(0))
 }
 
-fn component(name: &str) -> Option<Component> {
+pub(super) fn component(name: &str) -> Option<Component> {
     Component::ALL.into_iter().find(|it| it.name() == name)
 }
 
-fn key(row: &SqliteRow) -> ListKey {
+pub(super) fn key(row: &SqliteRow) -> ListKey {
     let (site, list): (String, String) = (row.get("site"), row.get("list"));
     ListKey { site, list }
 }

@@ -77,6 +77,16 @@ const TABLE: &[(&str, &str, Takes)] = &[
         "/api/v1/flood-policies/{component}/versions",
         Takes::Scope(Scope::Read),
     ),
+    (
+        "POST",
+        "/api/v1/flood-policies/{component}/rollback",
+        Takes::Change(Role::Admin),
+    ),
+    (
+        "POST",
+        "/api/v1/flood-policies/{component}/preview",
+        Takes::Change(Role::Admin),
+    ),
     ("GET", "/api/v1/sites/{site}", Takes::Scope(Scope::Read)),
     ("PUT", "/api/v1/sites/{site}", Takes::Change(Role::Operator)),
     (
@@ -97,6 +107,11 @@ const TABLE: &[(&str, &str, Takes)] = &[
     (
         "GET",
         "/api/v1/sites/{site}/lists/{list}",
+        Takes::Scope(Scope::Read),
+    ),
+    (
+        "GET",
+        "/api/v1/sites/{site}/lists/{list}/minutes",
         Takes::Scope(Scope::Read),
     ),
     (

@@ -8,6 +8,8 @@
 
 mod audit;
 mod document;
+mod flood_counts;
+mod flood_night;
 mod floods;
 mod history;
 mod lists;

@@ -1,6 +1,8 @@
 //! `kill -9` in the middle of the work, and what passes after the restart.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
+mod floods;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::{

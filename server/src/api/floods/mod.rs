@@ -7,7 +7,9 @@ mod asked;
 mod events;
 mod lines;
 mod lists;
+mod minutes;
 mod policies;
+mod preview;
 mod sites;
 mod steer;
 
@@ -23,9 +25,12 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(steer::resume_site))
         .routes(routes!(lists::all))
         .routes(routes!(lists::one))
+        .routes(routes!(minutes::get))
         .routes(routes!(steer::enable))
         .routes(routes!(steer::pause_list))
         .routes(routes!(steer::resume_list))
         .routes(routes!(policies::get, policies::put))
         .routes(routes!(policies::versions))
+        .routes(routes!(policies::roll_back))
+        .routes(routes!(preview::try_out))
 }

@@ -15,6 +15,7 @@ use crate::{
         policies::{base, etag, page},
         query::bad,
     },
+    audit::By,
     floods::{FloodDocument, FloodEdit},
     http::Problem,
     store::{self, StoredPolicy},
@@ -28,6 +29,18 @@ type Answer = Result<axum::response::Response, Problem>;
 #[schema(as = FloodPolicyChange)]
 pub(super) struct Wish {
     policy: FloodDocument,
+    /// One line for the history and the audit log.
+    #[schema(min_length = 1, max_length = 500)]
+    reason: String,
+}
+
+/// The version whose policy is to be in force again.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = FloodPolicyRollback)]
+pub(super) struct Back {
+    #[schema(minimum = 1)]
+    version: i64,
     /// One line for the history and the audit log.
     #[schema(min_length = 1, max_length = 500)]
     reason: String,
@@ -120,28 +133,81 @@ pub(super) async fn put(
     let component = asked.component()?;
     let base = base(&headers)?;
     let by = asked.by.clone().because(reason(&wish.reason)?);
-    let checked = wish.policy.check().map_err(|problem| {
-        let title = "This policy cannot be";
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_policy", title)
-            .detail(format!("policy.{problem}"))
-    })?;
+    change(&asked, component, &wish.policy, (base, &by, false)).await
+}
+
+/// Puts a policy in force after `base`, for who is named; `back`: it was in force before.
+async fn change(
+    asked: &Asked<OfComponent>,
+    component: Component,
+    policy: &FloodDocument,
+    (base, by, back): (i64, &By, bool),
+) -> Answer {
+    let checked = policy.check().map_err(bad_policy)?;
     let edit = FloodEdit {
         base,
-        by: &by,
+        by,
         at_ms: asked.api.limiters.clock().wall_now().as_millisecond(),
-        back: false,
+        back,
     };
     let floods = &asked.api.floods;
     match floods
-        .change_policy(component, &wish.policy, &checked, edit)
+        .change_policy(component, policy, &checked, edit)
         .await
     {
         Ok(newest) => Ok(answer(component, &newest)),
         Err(store::Error::Conflict { newest, .. }) => {
-            Err(conflict(&asked, component, base, &newest).await?)
+            Err(conflict(asked, component, base, &newest).await?)
         }
         Err(error) => Err(storage(error)),
     }
+}
+
+pub(super) fn bad_policy(problem: String) -> Problem {
+    let title = "This policy cannot be";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_policy", title)
+        .detail(format!("policy.{problem}"))
+}
+
+/// Put an old version of a component's flood policy in force again
+///
+/// It becomes a new version, in force from the next event on.
+#[utoipa::path(
+    post,
+    path = "/api/v1/flood-policies/{component}/rollback",
+    tag = "floods",
+    operation_id = "rollBackFloodPolicy",
+    params(OfComponent, ("If-Match" = String, Header, description = "`ETag` of the version that was looked at", example = "\"3\"")),
+    request_body(content = Back, example = json!({ "version": 2, "reason": "too many lists were stopped" })),
+    responses(
+        BodyRefused,
+        (status = 200, description = "The newest version, in force now; `ETag` is its number", body = Version),
+        (status = 400, description = "`bad_header`: `If-Match` is not one version's `ETag`"),
+        (status = 404, description = "`unknown_component`; `unknown_version`"),
+        (status = 412, description = "`version_conflict`: somebody was first; `base` is the version that was named, `current` the newest"),
+        (status = 422, description = "`bad_field`; `bad_policy`: what that version says can no longer be"),
+        (status = 428, description = "`precondition_required`: name the version that was looked at by `If-Match`"),
+        (status = 503, description = "`storage`: the database cannot be written; nothing is changed"),
+    )
+)]
+pub(super) async fn roll_back(
+    asked: Asked<OfComponent>,
+    headers: HeaderMap,
+    Body(back): Body<Back>,
+) -> Answer {
+    let component = asked.component()?;
+    let base = base(&headers)?;
+    let by = asked.by.clone().because(reason(&back.reason)?);
+    let floods = &asked.api.floods;
+    let stored = floods.policy_version(component, back.version).await;
+    let stored = stored.map_err(storage)?.ok_or_else(|| {
+        let title = "There is no such version";
+        let detail = format!("{component} has no version {}", back.version);
+        Problem::new(StatusCode::NOT_FOUND, "unknown_version", title).detail(detail)
+    })?;
+    let policy: FloodDocument =
+        serde_json::from_str(&stored.document).map_err(|error| bad_policy(error.to_string()))?;
+    change(&asked, component, &policy, (base, &by, true)).await
 }
 
 /// Show the history of a component's flood policy, newest first
