@@ -56,6 +56,13 @@ pub enum Door {
         /// Why, and what to do.
         text: String,
     },
+    /// The same for those who have no way to the dashboard.
+    Closed {
+        /// In a few words.
+        title: String,
+        /// Why, and what to do.
+        text: String,
+    },
 }
 
 /// What is said above a form.
@@ -85,7 +92,7 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
         Door::SignIn { .. } => "Sign in".to_owned(),
         Door::SetUp { .. } => "Make the first admin".to_owned(),
         Door::Welcome { .. } => "Welcome".to_owned(),
-        Door::Shut { title, .. } => title.clone(),
+        Door::Shut { title, .. } | Door::Closed { title, .. } => title.clone(),
     };
     let body = match door {
         Door::SignIn {
@@ -98,6 +105,7 @@ fn document(options: &LeptosOptions, door: Door) -> impl IntoView + use<> {
         Door::SetUp { key, name, said } => set_up(key, name, said).into_any(),
         Door::Welcome { key, name, said } => welcome(key, name, said).into_any(),
         Door::Shut { text, .. } => shut(text).into_any(),
+        Door::Closed { text, .. } => view! { <p>{text}</p> }.into_any(),
     };
     view! {
         <!DOCTYPE html>

@@ -27,6 +27,8 @@ mod erase;
     allow(dead_code, reason = "only a browser feeds it")
 )]
 mod feed;
+#[cfg(feature = "ssr")]
+mod flood_notice;
 mod frame;
 mod instant;
 mod keys;
@@ -47,6 +49,8 @@ mod plain;
 mod settings;
 #[cfg(feature = "ssr")]
 mod shell;
+#[cfg(feature = "ssr")]
+mod site;
 mod status;
 mod time;
 #[cfg(feature = "ssr")]
@@ -68,6 +72,8 @@ pub use audit::{Audit, AuditChange, AuditEntry, AuditFilters, ChainState, Verifi
 pub use backend::{Asked, Backend, SharedBackend};
 #[cfg(feature = "ssr")]
 pub use door::{DOOR_POLICY, Door, Said, door};
+#[cfg(feature = "ssr")]
+pub use flood_notice::{FloodFact, FloodNotice, flood_notice};
 pub use frame::App;
 #[cfg(feature = "ssr")]
 pub use letter::{Letter, LetterPart, letter};
@@ -92,6 +98,10 @@ pub use plain::{OneTime, PLAIN_POLICY, Told, Undo};
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]
 pub use shell::{content_security_policy, shell};
+#[cfg(feature = "ssr")]
+pub use site::{
+    Moment, OtherList, SITE_PATH, SiteComponent, SiteEntry, SiteList, SitePage, site, site_path,
+};
 #[cfg(feature = "ssr")]
 pub use tokens::{ClientNetwork, ListedToken, TokenForm, Tokens, tokens};
 #[cfg(feature = "ssr")]

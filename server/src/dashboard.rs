@@ -9,6 +9,7 @@ mod door;
 mod limits;
 mod operate;
 mod settings;
+mod site;
 mod tokens;
 mod told;
 mod workload;
@@ -49,6 +50,7 @@ use crate::{
     policy::Policies,
 };
 
+pub use site::Sites;
 pub use workload::Workloads;
 
 /// The names under which `make site` puts the scripts.
@@ -123,6 +125,7 @@ pub(crate) fn described() -> Router<Pages> {
         .merge(door::routes())
         .merge(operate::routes())
         .merge(settings::routes())
+        .merge(site::routes())
         .merge(limits::routes())
         .merge(tokens::routes())
         .fallback(file_or_no_page)
@@ -139,6 +142,8 @@ pub struct Entrance {
     pub policies: Policies,
     /// What steers, and is shown as it is steered.
     pub api: Api,
+    /// The lists that sites' admins see to.
+    pub sites: Sites,
     /// Who vouches for people, beside passwords.
     pub provider: Option<Provider>,
     /// How browsers reach the dashboard.
@@ -327,7 +332,12 @@ pub fn secure(headers: &mut HeaderMap) {
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(NO_PAGE);
+    // A page may keep its address to itself altogether.
+    let referrer = headers.remove(header::REFERRER_POLICY);
     for (name, value) in SECURING {
         headers.insert(name, value);
+    }
+    if let Some(referrer) = referrer {
+        headers.insert(header::REFERRER_POLICY, referrer);
     }
 }

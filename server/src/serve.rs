@@ -23,7 +23,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
     access::{
-        Access, People, Provider, Tokens, TrustedProxies,
+        Access, People, Provider, SiteLinks, Tokens, TrustedProxies,
         set_up::{SetUp, SetUpKey},
     },
     alerts::{Alerts, Told},
@@ -31,8 +31,8 @@ use crate::{
     audit::{Act, By, Trail, action},
     clock::Pace,
     config::{self, Config, PolicySource, WebAddress},
-    dashboard::{self, Entrance, Workloads},
-    floods::{self, Floods},
+    dashboard::{self, Entrance, Sites, Workloads},
+    floods::{self, Floods, Linked},
     front::Front,
     gateway,
     gateway::GatewayState,
@@ -230,10 +230,19 @@ pub async fn run(
     started.map_err(Error::Audit)?;
     let limiters = Arc::new(limiters);
     let state_dir = &config.server.state_dir;
-    let floods = Floods::open(store.clone(), Arc::clone(&limiters), state_dir).await?;
+    let outbox = Outbox::default();
+    let floods = Floods::open(
+        store.clone(),
+        Arc::clone(&limiters),
+        state_dir,
+        outbox.clone(),
+    )
+    .await?;
+    let dashboard = &listeners.ready.dashboard;
+    let site_links = SiteLinks::new(&secret, dashboard);
+    let carriers = carriers.map_mail(|mail| Arc::new(Linked::new(mail, site_links.clone())));
     let file_rules = config.server.policy_source == PolicySource::File;
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), file_rules);
-    let outbox = Outbox::default();
     let told = Told::of(&config, &listeners.ready.dashboard);
     let alerts = Alerts::restored(
         store.clone(),
@@ -245,10 +254,16 @@ pub async fn run(
     )
     .await
     .map_err(Error::Alerts)?;
+    let sites = Sites {
+        floods: floods.clone(),
+        links: site_links,
+        is_trustworthy: dashboard.is_secure() || dashboard.is_loopback(),
+    };
     let provider = provider(&config, &access, &listeners.ready)?;
     let house = House {
         config,
         provider,
+        sites,
         access,
         policies,
         floods,
@@ -418,6 +433,7 @@ fn address(
 struct House {
     config: Config,
     provider: Option<Provider>,
+    sites: Sites,
     access: Access,
     policies: Policies,
     floods: Floods,
@@ -558,6 +574,7 @@ impl House {
             policies: self.policies.clone(),
             api: api.clone(),
             provider: self.provider.clone(),
+            sites: self.sites.clone(),
             public_url: ready.dashboard.to_string(),
             networks: self.gateway.networks(),
             upstreams: self

@@ -3,7 +3,8 @@
 //! Programs bring a token ([`secret`]) with [`rights`]; [`tokens`] knows those that are valid.
 //! People sign in with a [`password`], [`throttle`]d, or set a new server up ([`set_up`]); who has
 //! no password yet chooses one by an [`invitation`];
-//! [`people`] knows them and their sessions.
+//! [`people`] knows them and their sessions. A site's admins have no account: a signed link in
+//! their mails ([`SiteLinks`]) lets them see to the lists of that site.
 //! The gateway also lets in who calls from a configured network, found behind [`proxies`] that
 //! are trusted. Either way a [`Caller`] comes of it, which says what it may do, and ends what
 //! waits in its name when its token does ([`validity`]). Each has an [`account`] of what it has
@@ -20,6 +21,7 @@ mod proxies;
 pub mod rights;
 pub mod secret;
 pub mod set_up;
+pub mod site_link;
 mod throttle;
 pub mod tokens;
 mod validity;
@@ -34,6 +36,7 @@ pub use provider::Provider;
 pub use proxies::{NoAddress, TrustedProxies, marks_a_proxy};
 pub use rights::{Impossible, Rights, Role, Scope};
 pub use secret::{TokenHash, TokenSecret};
+pub use site_link::{NotLetIn, SiteLink, SiteLinks};
 pub use tokens::{NotValid, Token, Tokens};
 pub use validity::Validity;
 pub use wait::Stopped;

@@ -24,6 +24,7 @@ use crate::{
 use incident::{Incident, Incidents, Rules, Subject, Trouble};
 pub use sight::{Sight, Wrong};
 pub use telling::keep;
+pub(crate) use words::{SUBJECT_CHARS_MAX, cut, shown};
 pub use words::{Words, sentences, title, words};
 
 /// What messages are about.

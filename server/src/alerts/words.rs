@@ -14,7 +14,7 @@ const DESCRIBED_MAX: usize = 30;
 
 /// The longest subject of a mail, in characters: what a line of a header carries at most
 /// (RFC 5322, 2.1.1) leaves room for it, coded.
-const SUBJECT_CHARS_MAX: usize = 200;
+pub(crate) const SUBJECT_CHARS_MAX: usize = 200;
 
 /// How many characters of a name, or of what another program said, are shown.
 const SHOWN_CHARS_MAX: usize = 120;
@@ -229,11 +229,12 @@ fn workload_of(workload: &str) -> &str {
 }
 
 /// A name as it can stand anywhere.
-fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     in_words(&cut(name, SHOWN_CHARS_MAX))
 }
 
-fn cut(text: &str, chars_max: usize) -> String {
+/// A text of at most so many characters.
+pub(crate) fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

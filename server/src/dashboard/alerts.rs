@@ -13,6 +13,7 @@ use spillway_app::{Alerts, Fate, ShownIncident, ShownMessage, visible};
 use super::{Pages, plain};
 use crate::{
     alerts::{Recipient, incident::Incident, sentences, title},
+    floods::without_link,
     http::Problem,
     store::{self, Kind, MessageState, Store, StoredMessage},
 };
@@ -130,14 +131,14 @@ fn shown_message(message: StoredMessage, now: Timestamp) -> ShownMessage {
     }
 }
 
-/// What people read of it: a webhook's JSON holds that, too.
+/// What people read of it: a webhook's JSON holds that, too. A letter's link is its reader's alone.
 fn text(kind: Kind, body: String) -> String {
     let hook = match kind {
         Kind::Mail => None,
         Kind::Webhook => serde_json::from_str::<serde_json::Value>(&body).ok(),
     };
     let text = hook.and_then(|hook| hook["text"].as_str().map(str::to_owned));
-    text.unwrap_or(body)
+    without_link(&text.unwrap_or(body))
 }
 
 fn to_whom(recipient: &Recipient) -> String {

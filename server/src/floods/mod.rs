@@ -10,6 +10,7 @@ mod counts;
 mod days;
 mod id_file;
 mod ids;
+mod letter;
 mod operate;
 mod policies;
 mod recorded;
@@ -34,6 +35,7 @@ use tokio::sync::Semaphore;
 use crate::{
     clock::Clock,
     limiter::Limiters,
+    outbox::Outbox,
     store::{self, FloodAct, Store, Strike},
 };
 use counts::Counts;
@@ -43,6 +45,8 @@ use recorded::Recorder;
 use shard::{Shard, Shards};
 use writer::{Durable, NotWritten, Writer};
 
+pub(crate) use letter::without_link;
+pub use letter::{Disabling, Letter, Linked, TOPIC, When, letters};
 pub use operate::{NotOperated, Paused, Whose};
 pub use policies::{Checked, FloodDocument, FloodEdit, ListDocument};
 pub use recorded::{
@@ -135,7 +139,8 @@ pub struct Decided {
 }
 
 impl Floods {
-    /// Takes up what the database and the files in `state_dir` remember.
+    /// Takes up what the database and the files in `state_dir` remember. `outbox` is woken for
+    /// letters to the admins of sites.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -143,8 +148,9 @@ impl Floods {
         store: Store,
         limiters: Arc<Limiters>,
         state_dir: &Path,
+        outbox: Outbox,
     ) -> Result<Self, OpenError> {
-        restore::open(store, limiters, state_dir).await
+        restore::open(store, limiters, state_dir, outbox).await
     }
 
     /// Decides an event. It is answered by [`Decided::told`].
@@ -186,6 +192,12 @@ impl Floods {
             });
         }
         let durable = answer.strike.map(|strike| {
+            let Report { site, list, .. } = report;
+            let disabling = strike.disables.then(|| Disabling {
+                policy: shard.guard.policy(site, list, report.component),
+                minute_at: self.clock().timestamp(strike.minute),
+                day_ends_at: self.clock().timestamp(day.ends),
+            });
             place.write(FloodAct::Strike(Strike {
                 site: report.site.clone(),
                 list: report.list.clone(),
@@ -194,6 +206,7 @@ impl Floods {
                 day,
                 at: now,
                 wall_ms: self.clock().wall_now().as_millisecond(),
+                disabling,
             }))
         });
         Ok(Decided { told, durable })

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     limiter::Limiters,
+    outbox::Outbox,
     store::{self, FloodAct, FloodOperation, Store},
 };
 
@@ -50,12 +51,13 @@ pub(super) async fn open(
     store: Store,
     limiters: Arc<Limiters>,
     state_dir: &Path,
+    outbox: Outbox,
 ) -> Result<Floods, OpenError> {
     let minutes = counts::read(state_dir)?;
     let floods = Floods {
         inner: Arc::new(Inner {
             shards: Shards::new(),
-            writer: Writer::start(store.clone()),
+            writer: Writer::start(store.clone(), outbox),
             counts: Counts::new(state_dir),
             id_file: IdFile::new(state_dir),
             recorder: Mutex::default(),

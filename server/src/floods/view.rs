@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use spillway::flood::{Component, ListKey, ListView, Policy};
 
-use super::{Floods, Stored};
+use super::{Floods, Letter, Stored};
 use crate::store::FloodEntry;
 
 /// A list as it is now.
@@ -67,6 +67,29 @@ impl Floods {
     /// The database does not answer.
     pub async fn history(&self, key: &ListKey, limit: u32) -> Stored<Vec<FloodEntry>> {
         self.inner.store.flood_history(key, None, limit).await
+    }
+
+    /// When the site's day ends, and strikes are counted from none.
+    #[must_use]
+    pub fn day_ends(&self, site: &str) -> Timestamp {
+        let now = self.now();
+        let day = self.inner.shards.of(site).days.look(site, now);
+        self.clock().timestamp(day.ends)
+    }
+
+    /// An instant of a list's history, on the wall clock.
+    #[must_use]
+    pub fn timestamp(&self, at: spillway::Instant) -> Timestamp {
+        self.clock().timestamp(at)
+    }
+
+    /// What the site's admins were told of a list, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn letters(&self, key: &ListKey, limit: u32) -> Stored<Vec<Letter>> {
+        let letters = self.inner.store.flood_letters(key, limit).await?;
+        Ok(letters.into_iter().map(Letter::from).collect())
     }
 
     fn shown(&self, view: &ListView<'_>) -> ListState {

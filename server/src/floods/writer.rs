@@ -17,7 +17,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::store::{FloodAct, Store};
+use crate::{
+    outbox::Outbox,
+    store::{FloodAct, Store},
+};
 
 /// The most acts that wait. A commit takes some milliseconds.
 const WAITING_MAX: usize = 4_096;
@@ -61,10 +64,11 @@ pub(super) struct NotWritten;
 pub(super) struct NoRoom;
 
 impl Writer {
-    pub(super) fn start(store: Store) -> Self {
+    /// One that wakes `outbox` when letters are owed.
+    pub(super) fn start(store: Store, outbox: Outbox) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         let end = Arc::new(Notify::new());
-        let task = tokio::spawn(write(store, receiver, Arc::clone(&end)));
+        let task = tokio::spawn(write(store, outbox, receiver, Arc::clone(&end)));
         Self {
             sender,
             end,
@@ -116,7 +120,7 @@ impl Future for Durable {
     }
 }
 
-async fn write(store: Store, mut jobs: mpsc::Receiver<Job>, end: Arc<Notify>) {
+async fn write(store: Store, outbox: Outbox, mut jobs: mpsc::Receiver<Job>, end: Arc<Notify>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     loop {
         let received = tokio::select! {
@@ -151,7 +155,14 @@ async fn write(store: Store, mut jobs: mpsc::Receiver<Job>, end: Arc<Notify>) {
         if told.is_err() {
             again(&store, &acts).await;
         }
+        if acts.iter().any(disables) {
+            outbox.wake();
+        }
     }
+}
+
+fn disables(act: &FloodAct) -> bool {
+    matches!(act, FloodAct::Strike(strike) if strike.strike.disables)
 }
 
 async fn again(store: &Store, acts: &[FloodAct]) {

@@ -31,16 +31,27 @@ impl KeySecret {
 
     /// The short keyed hash of `text` in the space of `purpose`: `hmac:…`.
     pub(super) fn key(&self, purpose: &str, text: &[u8]) -> String {
-        // A key of any length is accepted; the error cannot happen.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
-            return String::new();
-        };
+        let hash = self.hash(purpose, text);
+        let short = hash.get(..HASH_BYTES).unwrap_or(&hash);
+        format!("hmac:{}", URL_SAFE_NO_PAD.encode(short))
+    }
+
+    /// A secret of another purpose, from which this one cannot be found out. No other may have
+    /// the same purpose, nor one of those that [`KeySecret::key`] is called with.
+    pub(crate) fn derived(&self, purpose: &str) -> [u8; 32] {
+        self.hash(purpose, &[])
+    }
+
+    fn hash(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
+        // A block of the hash, filled up with zeros as HMAC itself does (RFC 2104, 2): of that
+        // length no key is refused.
+        let mut key = [0; 64];
+        key[..self.0.len()].copy_from_slice(&self.0);
+        let mut mac = Hmac::<Sha256>::new((&key).into());
         mac.update(purpose.as_bytes());
         mac.update(&[0]);
         mac.update(text);
-        let hash = mac.finalize().into_bytes();
-        let short = hash.get(..HASH_BYTES).unwrap_or(&hash);
-        format!("hmac:{}", URL_SAFE_NO_PAD.encode(short))
+        mac.finalize().into_bytes().into()
     }
 }
 

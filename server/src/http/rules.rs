@@ -48,6 +48,10 @@ const RULES: &[(&str, Rule)] = &[
     // Its key is the link's.
     ("/set-up", Rule::Free),
     ("/welcome", Rule::Free),
+    ("/site", Rule::Free),
+    ("/site/enable", Rule::Free),
+    ("/site/pause", Rule::Free),
+    ("/site/resume", Rule::Free),
     ("/api/v1/session", Rule::Known),
     ("/metrics", Rule::Token(Scope::Metrics)),
     ("/api/v1/state", Rule::Token(Scope::Read)),

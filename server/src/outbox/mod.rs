@@ -108,6 +108,13 @@ impl Carriers {
         self
     }
 
+    /// The same with what `wrapped` makes of the one for mail, if there is one.
+    #[must_use]
+    pub fn map_mail(mut self, wrapped: impl FnOnce(Arc<dyn Carrier>) -> Arc<dyn Carrier>) -> Self {
+        self.mail = self.mail.map(wrapped);
+        self
+    }
+
     /// The same with this one for the webhook of this name.
     #[must_use]
     pub fn with_webhook(mut self, name: &str, webhook: Arc<dyn Carrier>) -> Self {

@@ -1,5 +1,7 @@
 //! Sites, and what happened to their lists.
 
+mod letters;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use spillway::{
@@ -11,8 +13,9 @@ use sqlx::{Row, sqlite::SqliteRow};
 use super::{Error, Store, write::Write};
 use crate::{
     audit::{Act, By, action},
-    floods::Site,
+    floods::{Disabling, Site},
 };
+pub use letters::FloodLetter;
 
 /// Something that must not be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub struct Strike {
     pub at: Instant,
     /// The same on the wall clock, Unix milliseconds: the audit log's.
     pub wall_ms: i64,
+    /// What the site's admins are told beside, where it disables.
+    pub disabling: Option<Disabling>,
 }
 
 /// Something that somebody did.
@@ -326,7 +331,8 @@ impl Write {
             "count": strike.strike.count,
         });
         let act = Act::new(strike.wall_ms, &by, action::FLOOD_DISABLE, subject);
-        self.audit(&act.became(became)).await
+        self.audit(&act.became(became)).await?;
+        self.owe_letters(strike).await
     }
 
     async fn operated(&mut self, operated: &Operated) -> Result<(), Error> {
@@ -504,6 +510,7 @@ fn stored_act(row: &SqliteRow) -> Option<FloodAct> {
         day,
         at,
         wall_ms: 0,
+        disabling: None,
     }))
 }
 

@@ -39,7 +39,7 @@ pub use audit::{AuditQuery, NotAudited};
 pub use audit_checks::AuditCheck;
 pub use error::{Error, OpenError, Reason};
 pub use flood_minutes::{FloodMinute, LeftOut, Recording};
-pub use floods::{FloodAct, FloodEntry, FloodOperation, Operated, Strike};
+pub use floods::{FloodAct, FloodEntry, FloodLetter, FloodOperation, Operated, Strike};
 pub use history::{HistoryKept, HistoryPlace, HistoryRow, StoredPoint};
 pub use incidents::{Replacement, StoredIncident};
 pub use instance::Instance;

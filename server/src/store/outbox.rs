@@ -5,7 +5,7 @@ mod message;
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{Error, Store, write::Write};
-use message::stored;
+pub(super) use message::stored;
 pub use message::{Head, Kind, MessageState, NewMessage, OutboxFigures, Settlement, StoredMessage};
 
 /// The most messages that may be owed at a time; further ones are refused.
@@ -14,7 +14,7 @@ pub const OWED_MAX: u32 = 10_000;
 /// The most messages that are kept once they are settled, however young.
 const SETTLED_MAX: u32 = 50_000;
 
-const COLUMNS: &str = "id, uid, kind, recipient, topic, subject, body, html, payload, state, created_at_ms, \
+pub(super) const COLUMNS: &str = "id, uid, kind, recipient, topic, subject, body, html, payload, state, created_at_ms, \
      not_before_ms, attempts, down_since_ms, error, settled_at_ms";
 
 impl Store {
@@ -284,12 +284,23 @@ pub(super) async fn owe(
     at_ms: i64,
     inherited: Inherited,
 ) -> Result<bool, Error> {
+    let id = insert(write, message, at_ms, inherited).await?;
+    Ok(id.is_some())
+}
+
+/// The same; which message it is, unless the same is owed already.
+pub(super) async fn insert(
+    write: &mut Write,
+    message: &NewMessage,
+    at_ms: i64,
+    inherited: Inherited,
+) -> Result<Option<i64>, Error> {
     let failed = write.failed();
-    let done = sqlx::query(
+    sqlx::query_scalar(
         "INSERT INTO outbox (uid, kind, recipient, topic, dedupe, subject, body, html, payload,
                              state, created_at_ms, not_before_ms, attempts, down_since_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, 0, ?)
-         ON CONFLICT (kind, recipient, dedupe) DO NOTHING",
+         ON CONFLICT (kind, recipient, dedupe) DO NOTHING RETURNING id",
     )
     .bind(format!("{:032x}", rand::random::<u128>()))
     .bind(message.kind.name())
@@ -303,13 +314,30 @@ pub(super) async fn owe(
     .bind(at_ms)
     .bind(inherited.not_before_ms.unwrap_or(at_ms))
     .bind(inherited.down_since_ms)
-    .execute(write.connection())
+    .fetch_optional(write.connection())
     .await
-    .map_err(failed)?;
-    Ok(done.rows_affected() > 0)
+    .map_err(failed)
 }
 
-async fn count_owed(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+/// Gives a message up that was never tried.
+pub(super) async fn give_up(
+    write: &mut Write,
+    id: i64,
+    error: &str,
+    at_ms: i64,
+) -> Result<(), Error> {
+    let failed = write.failed();
+    sqlx::query("UPDATE outbox SET state = 'failed', error = ?, settled_at_ms = ? WHERE id = ?")
+        .bind(error)
+        .bind(at_ms)
+        .bind(id)
+        .execute(write.connection())
+        .await
+        .map(drop)
+        .map_err(failed)
+}
+
+pub(super) async fn count_owed(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'sending')")
         .fetch_one(connection)
         .await

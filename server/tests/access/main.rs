@@ -27,6 +27,7 @@ mod sessions;
 mod settings;
 mod shares;
 mod sign_in;
+mod site;
 #[path = "../support/mod.rs"]
 mod support;
 mod token_page;

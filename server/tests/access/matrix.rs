@@ -285,6 +285,11 @@ const PAGES: &[(&str, &str, Takes)] = &[
     ("GET", "/set-up", Takes::Nothing),
     ("GET", "/welcome", Takes::Nothing),
     ("POST", "/welcome", Takes::Nothing),
+    // What is in the key of a link is looked at by the page: `site.rs`.
+    ("GET", "/site", Takes::Nothing),
+    ("POST", "/site/enable", Takes::Nothing),
+    ("POST", "/site/pause", Takes::Nothing),
+    ("POST", "/site/resume", Takes::Nothing),
 ];
 
 const SCOPES: [Scope; 7] = [

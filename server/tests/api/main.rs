@@ -12,6 +12,7 @@ mod flood_counts;
 mod flood_night;
 mod floods;
 mod history;
+mod letters;
 mod lists;
 mod live_limits;
 mod pauses;

@@ -7,7 +7,10 @@ use serde::Serialize;
 use spillway::flood::ListKey;
 use utoipa::ToSchema;
 
-use super::asked::{Asked, OfList, OfSite, storage};
+use super::{
+    asked::{Asked, OfList, OfSite, storage},
+    letters::Letter,
+};
 use crate::{
     api::query::{bad, once, pairs, unknown},
     floods::{ComponentState, ListState},
@@ -23,6 +26,9 @@ const LISTS_SHOWN: usize = 100;
 
 /// The most of a list's history that is shown.
 const HISTORY_MAX: u32 = 1_000;
+
+/// The most letters about a list that are shown.
+const LETTERS_MAX: u32 = 100;
 
 type Answer = Result<axum::response::Response, Problem>;
 
@@ -85,6 +91,9 @@ struct Detail {
     list: List,
     /// Newest first, at most 1,000, of the last 30 days; its site's pauses included.
     history: Vec<Entry>,
+    /// What its site's admins were told, newest first, at most 100, of the last 30 days: one for
+    /// each of them and each time that a component was disabled.
+    letters: Vec<Letter>,
 }
 
 /// Something that happened to a list.
@@ -176,6 +185,8 @@ pub(super) async fn one(asked: Asked<OfList>) -> Answer {
         .history(&key, HISTORY_MAX)
         .await
         .map_err(storage)?;
+    let letters = asked.api.floods.letters(&key, LETTERS_MAX).await;
+    let letters = letters.map_err(storage)?;
     let list = asked.api.floods.list(&key.site, &key.list);
     if list.is_none() && history.is_empty() {
         let title = "Nothing is remembered of this list";
@@ -191,6 +202,7 @@ pub(super) async fn one(asked: Asked<OfList>) -> Answer {
             .into_iter()
             .map(|it| entry(it, |at| clock.timestamp(at)))
             .collect(),
+        letters: letters.into_iter().map(Letter::from).collect(),
     };
     Ok((no_store(), Json(detail)).into_response())
 }
@@ -231,7 +243,7 @@ fn page(query: &str) -> Result<(usize, usize), String> {
     Ok((skip.unwrap_or(0), limit.unwrap_or(LISTS_SHOWN)))
 }
 
-fn text(at: Timestamp) -> String {
+pub(super) fn text(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 

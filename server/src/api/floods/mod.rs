@@ -5,6 +5,7 @@
 
 mod asked;
 mod events;
+mod letters;
 mod lines;
 mod lists;
 mod minutes;

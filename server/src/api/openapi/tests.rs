@@ -38,7 +38,8 @@ async fn router() -> (axum::Router, tempfile::TempDir) {
     let shutdown = Shutdown::new();
     let policies = Policies::new(store.clone(), Arc::clone(&limiters), false);
     let history = crate::history::History::new(store.clone(), Arc::clone(&limiters));
-    let floods = Floods::open(store.clone(), Arc::clone(&limiters), dir.path());
+    let outbox = crate::outbox::Outbox::default();
+    let floods = Floods::open(store.clone(), Arc::clone(&limiters), dir.path(), outbox);
     let floods = floods.await.unwrap();
     let trail = Trail {
         store: store.clone(),

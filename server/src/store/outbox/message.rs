@@ -141,7 +141,7 @@ impl Kind {
     }
 }
 
-pub(super) fn stored(row: SqliteRow) -> StoredMessage {
+pub(in crate::store) fn stored(row: SqliteRow) -> StoredMessage {
     StoredMessage {
         id: row.get("id"),
         uid: row.get("uid"),
