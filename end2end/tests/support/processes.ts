@@ -59,6 +59,11 @@ export class Spillway {
     execFileSync(binary, ['user', ...args], { cwd: this.folder, input: PASSWORD });
   }
 
+  /** `spillway …`, beside the server: what it prints. */
+  command(...args: string[]): string {
+    return execFileSync(binary, args, { cwd: this.folder }).toString().trim();
+  }
+
   /** Ends the server in order, so that it writes what it has seen, and starts it again. */
   async restart(): Promise<void> {
     await this.server?.end('SIGTERM');
