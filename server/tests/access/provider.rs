@@ -6,6 +6,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use openidconnect::{
+    JsonWebKeyId, PrivateSigningKey as _,
+    core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm},
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use spillway_server::{access::Role, audit::By, store::AccountChange};
@@ -14,13 +18,52 @@ use crate::support::peer::{Peer, PeerBody, ok};
 use crate::support::{NOBODY, Reply, TestApp};
 
 /// What the provider says next, and what it was asked.
-#[derive(Default)]
 struct Says {
+    /// What it signs with, and what it says that it signs with.
+    keys: [Arc<CoreEdDsaPrivateSigningKey>; 2],
+    header: Value,
     /// Members that are otherwise than in a good token.
     otherwise: Vec<(&'static str, Value)>,
     nonce: String,
     challenge: String,
     asked: Vec<String>,
+}
+
+impl Default for Says {
+    fn default() -> Self {
+        let key = key("first");
+        Self {
+            keys: [Arc::clone(&key), key],
+            header: json!({ "alg": "EdDSA", "kid": "first" }),
+            otherwise: vec![],
+            nonce: String::new(),
+            challenge: String::new(),
+            asked: vec![],
+        }
+    }
+}
+
+/// A key of that name, made anew.
+fn key(name: &str) -> Arc<CoreEdDsaPrivateSigningKey> {
+    let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
+    let name = JsonWebKeyId::new(name.to_owned());
+    let key = CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pair.serialize_pem(), Some(name));
+    Arc::new(key.unwrap())
+}
+
+impl Says {
+    /// Signs, unless it says that it does not.
+    fn signed(&self, claims: &Value) -> String {
+        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let text = format!("{}.{}", encode(&self.header), encode(claims));
+        let signature = match self.header["alg"].as_str() {
+            Some("none") => vec![],
+            _ => self.keys[0]
+                .sign(&CoreJwsSigningAlgorithm::EdDsa, text.as_bytes())
+                .unwrap(),
+        };
+        format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
 }
 
 struct Fixture {
@@ -59,8 +102,16 @@ async fn answer(says: Arc<Mutex<Says>>, request: Request<Incoming>) -> Response<
             "issuer": issuer,
             "authorization_endpoint": format!("{issuer}/authorize"),
             "token_endpoint": format!("{issuer}/token"),
+            "jwks_uri": format!("{issuer}/keys"),
+            "response_types_supported": ["code"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["EdDSA", "none"],
         });
         return ok(known.to_string());
+    }
+    if request.uri().path() == "/keys" {
+        let key = says.lock().unwrap().keys[1].as_verification_key();
+        return ok(json!({ "keys": [key] }).to_string());
     }
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let form = String::from_utf8(body.to_vec()).unwrap();
@@ -85,8 +136,8 @@ async fn answer(says: Arc<Mutex<Says>>, request: Request<Incoming>) -> Response<
     for (name, value) in says.otherwise.clone() {
         claims[name] = value;
     }
-    let claims = URL_SAFE_NO_PAD.encode(claims.to_string());
-    ok(json!({ "id_token": format!("e30.{claims}.c2ln"), "token_type": "Bearer" }).to_string())
+    let id_token = says.signed(&claims);
+    ok(json!({ "id_token": id_token, "access_token": "a", "token_type": "Bearer" }).to_string())
 }
 
 impl Fixture {
@@ -164,7 +215,7 @@ async fn whom_the_provider_vouches_for_is_let_in_with_the_role_it_gives() {
     );
     let asked = fixture.says.lock().unwrap().asked.clone();
     assert!(
-        asked[0].contains("code=c&") && asked[0].contains("code_verifier="),
+        asked[0].contains("code=c") && asked[0].contains("code_verifier="),
         "{asked:?}"
     );
 
@@ -246,6 +297,51 @@ async fn what_is_not_for_this_sign_in_lets_nobody_in() {
         refused.text()
     );
     assert_eq!(fixture.accounts().await, []);
+    fixture.app.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_the_provider_did_not_sign_lets_nobody_in() {
+    let fixture = Fixture::new().await;
+    let (eddsa, none) = (
+        json!({ "alg": "EdDSA", "kid": "first" }),
+        json!({ "alg": "none" }),
+    );
+    let not_signed = "is not signed as it has to be";
+    for (header, wrong) in [
+        (eddsa.clone(), not_signed),
+        (none, not_signed),
+        (
+            json!({ "alg": "EdDSA", "kid": "third" }),
+            "is not signed by one of its own keys",
+        ),
+    ] {
+        {
+            let mut says = fixture.says.lock().unwrap();
+            says.keys[0] = key("first");
+            says.header = header.clone();
+        }
+        let back = fixture.round(vec![]).await;
+        assert_eq!(back.status, StatusCode::FORBIDDEN, "{header}");
+        assert!(back.text().contains(wrong), "{header}: {}", back.text());
+    }
+    assert_eq!(fixture.accounts().await, []);
+    fixture.app.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_may_change_its_keys() {
+    let fixture = Fixture::new().await;
+    let before = fixture.round(vec![]).await;
+    assert_eq!(before.header("location"), "/audit", "{}", before.text());
+    {
+        let mut says = fixture.says.lock().unwrap();
+        let key = key("second");
+        says.keys = [Arc::clone(&key), key];
+        says.header = json!({ "alg": "EdDSA", "kid": "second" });
+    }
+    let after = fixture.round(vec![]).await;
+    assert_eq!(after.header("location"), "/audit", "{}", after.text());
     fixture.app.stop().await;
 }
 

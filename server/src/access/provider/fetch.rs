@@ -1,33 +1,34 @@
-//! Asking the provider, in bounded time and for bounded answers.
+//! Asking the provider, in bounded time and for bounded answers; redirects are not followed.
 
-use std::{io, time::Duration};
+use std::{io, pin::Pin, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use http::{Request, StatusCode, header, request::Builder};
+use http::{Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client as Hyper, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::de::DeserializeOwned;
+use openidconnect::{AsyncHttpClient, DiscoveryError, HttpRequest, HttpResponse};
+use openidconnect::{ErrorResponse, RequestTokenError};
 use tokio::time::timeout;
 
+use crate::config::WebAddress;
+
 /// How long one question may take.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// The longest answer, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-/// Why the provider was asked in vain. What it answered may hold secrets: only its status and the
-/// code of its error are told.
+/// Why the provider was asked in vain. What it answered may hold secrets: only its status, the
+/// code of its error and the place of what is wrong are told.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
-    /// It is no address that can be asked.
-    #[error("its address cannot be asked")]
-    Address(#[from] http::Error),
+    /// It would be asked over the network as it is.
+    #[error("it names addresses that are not https: {}", .0.escape_debug())]
+    Unsafe(String),
     /// It cannot be reached.
     #[error("it cannot be reached")]
     Unreached(#[source] hyper_util::client::legacy::Error),
@@ -46,39 +47,24 @@ pub enum Unanswered {
         error: String,
     },
     /// It is not what was asked for.
-    #[error("its answer is not what was asked for")]
-    Unclear(#[source] serde_json::Error),
+    #[error("its answer is not what was asked for: {}", .0.escape_debug())]
+    Unclear(String),
 }
 
 /// Asks by HTTP.
 #[derive(Clone, Debug)]
-pub(super) struct Client(Hyper<HttpsConnector<HttpConnector>, Full<Bytes>>);
-
-/// Names and values as forms and queries have them.
-#[derive(Debug, Default)]
-pub(super) struct Form(String);
-
-impl Form {
-    pub(super) fn add(&mut self, name: &str, value: &str) {
-        if !self.0.is_empty() {
-            self.0.push('&');
-        }
-        self.0 += name;
-        self.0.push('=');
-        self.0 += &escaped(value);
-    }
-
-    pub(super) fn text(self) -> String {
-        self.0
-    }
+pub(super) struct Client {
+    http: Hyper<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Host and port of a provider on this machine, for trials, which is asked without TLS.
+    plain: Option<(String, u16)>,
 }
 
 impl Client {
-    /// One that knows the provider by the system's certificates, where it has to.
-    pub(super) fn new(secure: bool) -> io::Result<Self> {
+    /// One for the provider at `address`, known by the system's certificates where it has to be.
+    pub(super) fn new(address: &WebAddress) -> io::Result<Self> {
         let ring = rustls::crypto::ring::default_provider();
         let tls = HttpsConnectorBuilder::new();
-        let connector = if secure {
+        let connector = if address.is_secure() {
             let tls = tls.with_provider_and_native_roots(ring)?;
             tls.https_only().enable_http1().build()
         } else {
@@ -90,54 +76,78 @@ impl Client {
             let tls = tls.with_tls_config(config);
             tls.https_or_http().enable_http1().build()
         };
-        Ok(Self(Hyper::builder(TokioExecutor::new()).build(connector)))
+        Ok(Self {
+            http: Hyper::builder(TokioExecutor::new()).build(connector),
+            plain: (!address.is_secure())
+                .then(|| (address.authority().host().to_owned(), address.port())),
+        })
     }
 
-    /// What stands at `address`.
-    pub(super) async fn get<T: DeserializeOwned>(&self, address: &str) -> Result<T, Unanswered> {
-        self.ask(Request::get(address), Bytes::new()).await
-    }
-
-    /// What it answers to a form, from the client of this name and secret.
-    pub(super) async fn post<T: DeserializeOwned>(
-        &self,
-        address: &str,
-        form: Form,
-        client: Option<(&str, &str)>,
-    ) -> Result<T, Unanswered> {
-        let kind = "application/x-www-form-urlencoded";
-        let mut request = Request::post(address).header(header::CONTENT_TYPE, kind);
-        if let Some((id, secret)) = client {
-            // Both as forms have them (RFC 6749, 2.3.1).
-            let basic = STANDARD.encode(format!("{}:{}", escaped(id), escaped(secret)));
-            request = request.header(header::AUTHORIZATION, format!("Basic {basic}"));
+    /// Whether somebody may be sent there: by TLS alone, but for a provider on this machine.
+    pub(super) fn is_safe(&self, address: &Uri) -> bool {
+        match &self.plain {
+            None => address.scheme_str() == Some("https"),
+            Some((host, port)) => {
+                address.host() == Some(host) && address.port_u16().unwrap_or(80) == *port
+            }
         }
-        self.ask(request, form.text().into()).await
     }
 
-    async fn ask<T: DeserializeOwned>(
-        &self,
-        request: Builder,
-        body: Bytes,
-    ) -> Result<T, Unanswered> {
-        let request = request.header(header::ACCEPT, "application/json");
-        let request = request.body(Full::new(body))?;
+    async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+        if !self.is_safe(request.uri()) {
+            return Err(Unanswered::Unsafe(request.uri().to_string()));
+        }
+        let request = request.map(|body| Full::new(Bytes::from(body)));
         let answered = async {
-            let answer = self.0.request(request).await;
+            let answer = self.http.request(request).await;
             let (head, body) = answer.map_err(Unanswered::Unreached)?.into_parts();
             let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
             let body = body.map_err(|_| Unanswered::Unread)?.to_bytes();
-            Ok::<_, Unanswered>((head.status, body))
+            Ok::<_, Unanswered>(Response::from_parts(head, body.to_vec()))
         };
-        let (status, body) = timeout(ANSWER_MAX, answered)
-            .await
-            .map_err(|_| Unanswered::Late)??;
-        if status != StatusCode::OK {
-            let error = code(&body);
-            return Err(Unanswered::Refused { status, error });
+        let answer = timeout(ANSWER_MAX, answered).await;
+        let answer = answer.map_err(|_| Unanswered::Late)??;
+        match answer.status() {
+            StatusCode::OK => Ok(answer),
+            status => Err(Unanswered::Refused {
+                status,
+                error: code(answer.body()),
+            }),
         }
-        serde_json::from_slice(&body).map_err(Unanswered::Unclear)
     }
+}
+
+impl<'c> AsyncHttpClient<'c> for Client {
+    type Error = Unanswered;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, Unanswered>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.ask(request))
+    }
+}
+
+impl<T: ErrorResponse> From<RequestTokenError<Unanswered, T>> for Unanswered {
+    fn from(error: RequestTokenError<Unanswered, T>) -> Self {
+        match error {
+            RequestTokenError::Request(why) => why,
+            // Its message may quote the token.
+            RequestTokenError::Parse(wrong, _) => place(&wrong),
+            _ => Self::Unread,
+        }
+    }
+}
+
+/// Why it could not be asked what it is.
+pub(super) fn undiscovered(error: DiscoveryError<Unanswered>) -> Unanswered {
+    match error {
+        DiscoveryError::Request(why) => why,
+        DiscoveryError::Parse(wrong) => place(&wrong),
+        error => Unanswered::Unclear(error.to_string()),
+    }
+}
+
+fn place(wrong: &serde_path_to_error::Error<serde_json::Error>) -> Unanswered {
+    Unanswered::Unclear(format!("look at \"{}\"", wrong.path()))
 }
 
 /// The code of an error, if that is what is answered.
@@ -151,8 +161,4 @@ fn code(body: &[u8]) -> String {
                 .all(|it| it.is_ascii_alphanumeric() || it == b'_')
     };
     code.filter(is_code).unwrap_or_default()
-}
-
-fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

@@ -1,32 +1,43 @@
-//! Signing in by an identity provider: OpenID Connect's authorization code flow, with PKCE.
+//! Signing in by an identity provider: OpenID Connect's authorization code flow, with PKCE, as the
+//! library has it.
 //!
 //! Somebody who begins is given a cookie for as long as it takes; `state`, `nonce` and the code's
-//! proof belong to it and are kept here, in memory. The code that comes back is changed for an ID token
-//! at the provider itself, whose [`claims`] say who it is and what they may do. Its address is the
-//! configuration's; what else it is asked at is what it says there of itself, over TLS.
+//! proof belong to it and are kept here, in memory. The code that comes back is changed for an ID
+//! token at the provider itself, signed by one of its keys, whose [`claims`] say who it is and what
+//! they may do. Its address is the configuration's; what else it is asked at is what it says there
+//! of itself, over TLS.
 
 mod claims;
 mod fetch;
+mod known;
 mod pending;
+#[cfg(test)]
+mod tests;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
-use tokio::{sync::Mutex, time::Instant};
+use openidconnect::{
+    AuthorizationCode, CsrfToken, IssuerUrl, Nonce, PkceCodeChallenge, RedirectUrl, Scope,
+    TokenResponse as _,
+    core::{CoreAuthenticationFlow, CoreProviderMetadata},
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 pub use claims::{NotVouched, Vouched};
 pub use fetch::Unanswered;
 
 use crate::config::Oidc;
 use claims::{Expected, vouched};
-use fetch::{Client, Form};
+use fetch::{ANSWER_MAX, Client, undiscovered};
+use known::{IdToken, Known, Tokens, known};
 use pending::{Pending, Waiting};
 
 /// How long what the provider says of itself counts.
-const KNOWN_FOR: std::time::Duration = std::time::Duration::from_secs(3_600);
+const KNOWN_FOR: Duration = Duration::from_secs(3_600);
 
 /// An identity provider. Clones share it.
 #[derive(Clone, Debug)]
@@ -35,25 +46,12 @@ pub struct Provider(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: Oidc,
+    issuer: IssuerUrl,
     /// Where it sends people back to.
-    redirect_uri: String,
+    back: RedirectUrl,
     client: Client,
     known: Mutex<Option<(Known, Instant)>>,
     waiting: Waiting,
-}
-
-/// What the provider says of itself (OpenID Connect Discovery, 3).
-#[derive(Clone, Debug, Deserialize)]
-struct Known {
-    issuer: String,
-    authorization_endpoint: String,
-    token_endpoint: String,
-}
-
-/// What the token endpoint answers.
-#[derive(Deserialize)]
-struct Tokens {
-    id_token: Option<String>,
 }
 
 /// Why nobody is signed in by it.
@@ -62,12 +60,6 @@ pub enum NotProvided {
     /// It does not answer, or not as one does.
     #[error("the identity provider does not answer as it should")]
     Unanswered(#[from] Unanswered),
-    /// It says of itself that it is another.
-    #[error("the identity provider says that its issuer is \"{}\": set oidc.issuer to exactly that", .0.escape_debug())]
-    Issuer(String),
-    /// It would be asked over the network as it is.
-    #[error("the identity provider names addresses that are not https")]
-    Unsafe,
     /// Nobody waits for this answer: it came too late, twice, or to another browser.
     #[error("this sign-in is over, or was begun in another browser; begin again")]
     Over,
@@ -105,11 +97,13 @@ impl Provider {
     /// The one that is configured; it sends people back to `public_url`.
     ///
     /// # Errors
-    /// The system trusts no certificates.
+    /// The system trusts no certificates, or an address is none.
     pub fn new(config: Oidc, public_url: &str) -> io::Result<Self> {
+        let back = RedirectUrl::new(format!("{public_url}/sign-in/callback"));
         Ok(Self(Arc::new(Inner {
-            client: Client::new(config.address.is_secure())?,
-            redirect_uri: format!("{public_url}/sign-in/callback"),
+            client: Client::new(&config.address)?,
+            issuer: IssuerUrl::new(config.issuer.clone()).map_err(io::Error::other)?,
+            back: back.map_err(io::Error::other)?,
             config,
             known: Mutex::new(None),
             waiting: Waiting::default(),
@@ -129,25 +123,20 @@ impl Provider {
     pub async fn begin(&self, to: &str) -> Result<Begun, NotProvided> {
         let inner = &*self.0;
         let known = inner.known().await?;
-        let pending = Pending::new(to.to_owned());
-        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&pending.verifier));
-        let mut query = Form::default();
-        for (name, value) in [
-            ("response_type", "code"),
-            ("client_id", &inner.config.client_id),
-            ("redirect_uri", &inner.redirect_uri),
-            ("scope", "openid profile email"),
-            ("state", &pending.state),
-            ("nonce", &pending.nonce),
-            ("code_challenge", &challenge),
-            ("code_challenge_method", "S256"),
-        ] {
-            query.add(name, value);
-        }
-        let at = known.authorization_endpoint;
-        let mark = if at.contains('?') { '&' } else { '?' };
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let flow = CoreAuthenticationFlow::AuthorizationCode;
+        let page = known.authorize_url(flow, CsrfToken::new_random, Nonce::new_random);
+        let scopes = ["profile", "email"].map(|scope| Scope::new(scope.to_owned()));
+        let page = page.add_scopes(scopes).set_pkce_challenge(challenge);
+        let (page, state, nonce) = page.url();
+        let pending = Pending {
+            state,
+            nonce,
+            verifier,
+            to: to.to_owned(),
+        };
         Ok(Begun {
-            to: format!("{at}{mark}{}", query.text()),
+            to: page.into(),
             cookie: inner.waiting.add(pending, Instant::now()),
         })
     }
@@ -164,68 +153,84 @@ impl Provider {
         let inner = &*self.0;
         // Whatever becomes of it, nobody comes back twice.
         let pending = inner.waiting.take(answer.cookie, Instant::now());
-        let pending = pending.filter(|it| it.state == answer.state);
+        let pending = pending.filter(|it| it.state.secret() == answer.state);
         let pending = pending.ok_or(NotProvided::Over)?;
         if answer.code.is_empty() {
             let why: String = answer.error.chars().take(200).collect();
             return Err(NotProvided::Refused(why));
         }
-        let id_token = inner.id_token(answer.code, &pending.verifier).await?;
-        let expected = Expected {
-            issuer: &inner.config.issuer,
-            client_id: &inner.config.client_id,
-            nonce: &pending.nonce,
-            now_s: now.as_second(),
-            roles_claim: &inner.config.roles_claim,
-            roles: &inner.config.roles,
-        };
-        Ok((vouched(&id_token, expected)?, pending.to))
+        let known = inner.known().await?;
+        let tokens = inner.tokens(&known, answer.code, pending.verifier).await?;
+        let id_token = tokens.id_token().ok_or(NotVouched::Unreadable)?;
+        let vouched = inner.vouched(&known, id_token, &pending.nonce, now).await?;
+        Ok((vouched, pending.to))
     }
 }
 
 impl Inner {
-    /// What the provider says of itself, asked at most once an hour.
+    /// What the provider says of itself, asked at most once an hour, by one at a time.
     async fn known(&self) -> Result<Known, NotProvided> {
-        let mut known = self.known.lock().await;
+        let known = timeout(ANSWER_MAX, self.known.lock()).await;
+        let mut known = known.map_err(|_| Unanswered::Late)?;
         if let Some((known, at)) = &*known
             && at.elapsed() < KNOWN_FOR
         {
             return Ok(known.clone());
         }
-        let base = self.config.issuer.trim_end_matches('/');
-        let address = format!("{base}/.well-known/openid-configuration");
-        let said: Known = self.client.get(&address).await?;
-        if said.issuer != self.config.issuer {
-            return Err(NotProvided::Issuer(said.issuer));
-        }
-        let is_safe = |address: &str| match self.config.address.is_secure() {
-            true => address.starts_with("https://"),
-            // A provider on this machine, for trials.
-            false => address.starts_with(&self.config.address.to_string()),
-        };
-        if !is_safe(&said.token_endpoint) || !is_safe(&said.authorization_endpoint) {
-            return Err(NotProvided::Unsafe);
-        }
-        *known = Some((said.clone(), Instant::now()));
-        Ok(said)
+        let found = self.discovered().await?;
+        *known = Some((found.clone(), Instant::now()));
+        Ok(found)
     }
 
-    /// Changes the code for an ID token, at the provider.
-    async fn id_token(&self, code: &str, verifier: &str) -> Result<String, NotProvided> {
-        let known = self.known().await?;
-        let mut form = Form::default();
-        for (name, value) in [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", &self.redirect_uri),
-            ("client_id", &self.config.client_id),
-            ("code_verifier", verifier),
-        ] {
-            form.add(name, value);
+    async fn discovered(&self) -> Result<Known, Unanswered> {
+        let said = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.client);
+        let said = said.await.map_err(undiscovered)?;
+        let page = said.authorization_endpoint().to_string();
+        match page.parse() {
+            Ok(page) if self.client.is_safe(&page) => {}
+            _ => return Err(Unanswered::Unsafe(page)),
         }
-        let secret = self.config.client_secret.as_deref();
-        let basic = secret.map(|secret| (self.config.client_id.as_str(), secret));
-        let tokens: Tokens = self.client.post(&known.token_endpoint, form, basic).await?;
-        tokens.id_token.ok_or_else(|| NotVouched::Unreadable.into())
+        Ok(known(said, &self.config, self.back.clone()))
+    }
+
+    /// Changes the code for tokens, at the provider.
+    async fn tokens(
+        &self,
+        known: &Known,
+        code: &str,
+        verifier: openidconnect::PkceCodeVerifier,
+    ) -> Result<Tokens, Unanswered> {
+        let code = known.exchange_code(AuthorizationCode::new(code.to_owned()));
+        // It named no token endpoint.
+        let code = code.map_err(|error| Unanswered::Unclear(error.to_string()))?;
+        let code = code.set_pkce_verifier(verifier);
+        Ok(code.request_async(&self.client).await?)
+    }
+
+    /// Whom the ID token vouches for. A key that is not known yet may be new: providers change
+    /// theirs, so it is asked once more.
+    async fn vouched(
+        &self,
+        known: &Known,
+        id_token: &IdToken,
+        nonce: &Nonce,
+        now: Timestamp,
+    ) -> Result<Vouched, NotProvided> {
+        let expected = Expected {
+            nonce,
+            now,
+            issuer: &self.config.issuer,
+            client_id: &self.config.client_id,
+            roles_claim: &self.config.roles_claim,
+            roles: &self.config.roles,
+        };
+        match vouched(id_token, known, &expected) {
+            Err(NotVouched::UnknownKey) => {}
+            whom => return Ok(whom?),
+        }
+        let found = self.discovered().await?;
+        let whom = vouched(id_token, &found, &expected);
+        *self.known.lock().await = Some((found, Instant::now()));
+        Ok(whom?)
     }
 }

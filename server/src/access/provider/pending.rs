@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use openidconnect::{CsrfToken, Nonce, PkceCodeVerifier};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
@@ -16,40 +17,21 @@ pub(super) const TAKES_MAX: Duration = Duration::from_secs(600);
 const WAITING_MAX: usize = 1_000;
 
 /// Somebody who has begun.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct Pending {
     /// Comes back as it was.
-    pub(super) state: String,
+    pub(super) state: CsrfToken,
     /// Stands in the ID token.
-    pub(super) nonce: String,
+    pub(super) nonce: Nonce,
     /// Proves that whoever changes the code is who asked for it (RFC 7636).
-    pub(super) verifier: String,
+    pub(super) verifier: PkceCodeVerifier,
     /// Where they go then.
     pub(super) to: String,
-}
-
-impl std::fmt::Debug for Pending {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pending")
-    }
 }
 
 /// Those who have begun, by the hash of their cookie.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Mutex<HashMap<[u8; 32], (Pending, Instant)>>);
-
-impl Pending {
-    /// One with secrets of its own.
-    pub(super) fn new(to: String) -> Self {
-        Self {
-            state: secret(),
-            nonce: secret(),
-            // 64 characters; RFC 7636 asks for 43 to 128.
-            verifier: secret() + &secret(),
-            to,
-        }
-    }
-}
 
 impl Waiting {
     /// What the cookie of somebody who begins is to hold.
@@ -90,25 +72,34 @@ fn hash(cookie: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
+    fn pending(to: &str) -> Pending {
+        Pending {
+            state: CsrfToken::new_random(),
+            nonce: Nonce::new_random(),
+            verifier: PkceCodeVerifier::new("v".repeat(43)),
+            to: to.to_owned(),
+        }
+    }
+
     #[tokio::test]
     async fn they_come_back_once_with_their_cookie_and_in_time() {
         let (waiting, now) = (Waiting::default(), Instant::now());
-        let cookie = waiting.add(Pending::new("/a".to_owned()), now);
+        let cookie = waiting.add(pending("/a"), now);
         assert!(waiting.take("", now).is_none());
         assert_eq!(waiting.take(&cookie, now).unwrap().to, "/a");
         assert!(waiting.take(&cookie, now).is_none());
-        let cookie = waiting.add(Pending::new("/a".to_owned()), now);
+        let cookie = waiting.add(pending("/a"), now);
         assert!(waiting.take(&cookie, now + TAKES_MAX).is_none());
     }
 
     #[tokio::test]
     async fn so_many_wait_and_the_first_makes_way() {
         let (waiting, now) = (Waiting::default(), Instant::now());
-        let first = waiting.add(Pending::new(String::new()), now);
+        let first = waiting.add(pending(""), now);
         let later = now + Duration::from_secs(1);
         let mut last = String::new();
         for _ in 0..WAITING_MAX {
-            last = waiting.add(Pending::new(String::new()), later);
+            last = waiting.add(pending(""), later);
         }
         assert!(waiting.take(&first, later).is_none());
         assert!(waiting.take(&last, later).is_some());

@@ -128,7 +128,7 @@ impl Pages {
 
     fn not_provided(&self, not: &NotProvided) -> Response {
         let status = match not {
-            NotProvided::Unanswered(_) | NotProvided::Issuer(_) | NotProvided::Unsafe => {
+            NotProvided::Unanswered(_) => {
                 let error = not as &dyn std::error::Error;
                 tracing::warn!(error, "nobody can sign in by the identity provider now");
                 StatusCode::BAD_GATEWAY
