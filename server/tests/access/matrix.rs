@@ -281,7 +281,8 @@ const PAGES: &[(&str, &str, Takes)] = &[
     ("POST", "/settings/password", Takes::Page(Role::Member)),
     ("POST", "/settings/sessions/end", Takes::Page(Role::Member)),
     ("GET", "/sign-in", Takes::Nothing),
-    // Those of an identity provider lead there, where one is configured: `provider.rs`.
+    ("GET", "/sign-in/provider", Takes::Nothing),
+    ("GET", "/sign-in/callback", Takes::Nothing),
     ("GET", "/set-up", Takes::Nothing),
     ("GET", "/welcome", Takes::Nothing),
     ("POST", "/welcome", Takes::Nothing),
@@ -301,6 +302,12 @@ const SCOPES: [Scope; 7] = [
     Scope::Read,
     Scope::Write,
 ];
+
+/// A server with an identity provider, so that its routes are there; it does not answer.
+async fn app() -> TestApp {
+    let oidc = "[oidc]\nissuer = 'http://127.0.0.1:9'\nclient_id = 'a'\nroles = { a = 'admin' }\n";
+    TestApp::closed(&format!("{NOBODY}{oidc}")).await
+}
 
 /// Somebody who asks.
 enum Who {
@@ -441,7 +448,7 @@ async fn everybody(app: &TestApp) -> Vec<Who> {
 
 #[tokio::test]
 async fn everybody_at_every_route_gets_what_the_table_says() {
-    let app = TestApp::closed(NOBODY).await;
+    let app = app().await;
     let all = everybody(&app).await;
     for (method, route, takes) in TABLE.iter().chain(PAGES) {
         for who in &all {
@@ -461,7 +468,7 @@ async fn everybody_at_every_route_gets_what_the_table_says() {
 
 #[tokio::test]
 async fn no_route_answers_under_another_host_or_changes_anything_for_another_site() {
-    let app = TestApp::closed(NOBODY).await;
+    let app = app().await;
     let admin = Who::Person(Role::Admin, app.signed_in("ada", Role::Admin).await);
     for (method, route, _) in TABLE.iter().chain(PAGES) {
         let asked = || admin.ask(request(method, route));
