@@ -1,6 +1,6 @@
-import AxeBuilder from '@axe-core/playwright';
 import type { Browser, Page } from '@playwright/test';
 import { APP, PASSWORD, type Spillway } from './support/processes';
+import { isSound } from './support/sound';
 import { expect, test } from './support/test';
 
 const EDITOR = '/limits/graph/onenote';
@@ -30,15 +30,6 @@ const most = (page: Page, n: number) => limit(page, n).getByLabel('At most');
 const preview = (page: Page) => page.getByRole('button', { name: 'Preview' }).last().click();
 const apply = (page: Page) => page.getByRole('button', { name: 'Apply' }).click();
 const reason = (page: Page) => page.getByLabel('Reason, for the history');
-
-async function isSound(page: Page): Promise<void> {
-  for (const width of [1240, 360]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(wider).toBeLessThanOrEqual(0);
-  }
-}
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {

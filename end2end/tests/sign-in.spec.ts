@@ -1,6 +1,6 @@
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { APP, PASSWORD } from './support/processes';
+import { isSound } from './support/sound';
 import { expect, test } from './support/test';
 
 const ANA = `/users/graph/onenote?user=ana&app=${APP}&tenant=contoso`;
@@ -15,15 +15,6 @@ async function signIn(page: Page, name: string, password = PASSWORD): Promise<vo
 }
 
 const menu = (page: Page) => page.locator('.account');
-
-async function isSound(page: Page): Promise<void> {
-  for (const width of [1240, 360]) {
-    await page.setViewportSize({ width, height: 900 });
-    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(wider).toBeLessThanOrEqual(0);
-  }
-}
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {

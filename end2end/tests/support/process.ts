@@ -15,15 +15,24 @@ export class Process {
   private readonly child: ChildProcess;
   private log = '';
   private ended = false;
+  /** The id of what runs in the terminal. */
+  private inTerminal?: string;
 
-  constructor(args: string[], cwd: string) {
-    this.child = spawn(binary, args, {
+  /** `terminal`: its output is a terminal, as for somebody who starts it by hand. */
+  constructor(args: string[], cwd: string, terminal = false) {
+    const own = ['-c', 'echo "pid $$"; exec "$0" "$@"', binary, ...args];
+    const quoted = ['sh', ...own].map((it) => `'${it.replaceAll("'", `'\\''`)}'`).join(' ');
+    const [command, ...rest] = terminal ? ['script', '--quiet', '--command', quoted, '/dev/null'] : [binary, ...args];
+    this.child = spawn(command, rest, {
       cwd,
       env: { ...process.env, LEPTOS_SITE_ROOT: site },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (text) => (this.log = (this.log + text).slice(-10_000)));
+      stream?.on('data', (text) => {
+        this.log = (this.log + text).slice(-10_000);
+        this.inTerminal ??= /pid (\d+)/.exec(this.log)?.[1];
+      });
     }
     this.child.on('error', (error) => (this.log += error.message));
     this.child.on('close', () => (this.ended = true));
@@ -34,6 +43,18 @@ export class Process {
     if (this.ended) throw new Error(`the process ended:\n${this.log}`);
   }
 
+  /** The first part of what it said that matches; fails where it ends without. */
+  async said(pattern: RegExp): Promise<string> {
+    const until = Date.now() + READY_WITHIN_MS;
+    for (;;) {
+      const found = pattern.exec(this.log);
+      if (found) return found[1];
+      this.check();
+      if (Date.now() > until) throw new Error(`it does not say ${pattern}:\n${this.log}`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+
   async kill(): Promise<void> {
     await this.end('SIGKILL');
   }
@@ -42,7 +63,9 @@ export class Process {
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     if (this.ended) return;
     const closed = new Promise((done) => this.child.once('close', done));
-    this.child.kill(signal);
+    // A terminal ends with what runs in it.
+    if (this.inTerminal) process.kill(Number(this.inTerminal), signal);
+    else this.child.kill(signal);
     await closed;
   }
 }

@@ -18,15 +18,19 @@ export class Spillway {
     private readonly simulator: Process,
     private readonly ports: { dashboard: number; gateway: number; simulator: number; line: number },
     private readonly closed: boolean,
+    private readonly terminal: boolean,
   ) {}
 
-  /** `closed`: people have to sign in; `more`: sections of the configuration, and a file `secret` beside it. */
-  static async start(closed = false, more = { config: '', secret: '' }): Promise<Spillway> {
+  /**
+   * `closed`: people have to sign in; `more`: sections of the configuration, and a file `secret` beside it;
+   * `terminal`: it is started in a terminal.
+   */
+  static async start(closed = false, more = { config: '', secret: '' }, terminal = false): Promise<Spillway> {
     const folder = await mkdtemp(join(tmpdir(), 'spillway-e2e-'));
     const [dashboard, gateway, simulator, line] = await freePorts(4);
     const quick = ['--latency-ms-min', '5', '--latency-ms-max', '20'];
     const lookalike = new Process(['simulate', '--listen', `127.0.0.1:${simulator}`, ...quick], folder);
-    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator, line }, closed);
+    const spillway = new Spillway(folder, lookalike, { dashboard, gateway, simulator, line }, closed, terminal);
     await writeFile(join(folder, 'spillway.toml'), spillway.configuration() + more.config);
     await writeFile(join(folder, 'secret'), more.secret);
     await answers(lookalike, `http://127.0.0.1:${simulator}/_sim/stats`);
@@ -50,8 +54,14 @@ export class Spillway {
 
   async startServer(): Promise<void> {
     const open = this.closed ? [] : ['--open'];
-    this.server = new Process(['serve', '--config', 'spillway.toml', ...open], this.folder);
+    this.server = new Process(['serve', '--config', 'spillway.toml', ...open], this.folder, this.terminal);
     await answers(this.server, `${this.dashboard}/readyz`);
+  }
+
+  /** The link by which the first admin is made, as the terminal shows it. */
+  async setUpLink(): Promise<string> {
+    if (!this.server) throw new Error('no server was started');
+    return this.server.said(/(http\S+\/set-up\?key=[0-9a-f]+)/);
   }
 
   /** `spillway user …`, beside the server; what is asked for on standard input is the password. */

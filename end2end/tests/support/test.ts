@@ -17,6 +17,8 @@ interface Fixtures {
   serverGoes: boolean;
   /** Whether people have to sign in. */
   closed: boolean;
+  /** Whether it is started in a terminal. */
+  terminal: boolean;
   /** Whether the test ends the page's session. */
   sessionEnds: boolean;
   /** The end of the address whose refusal the test provokes: the browser reports it by itself. */
@@ -29,11 +31,12 @@ interface Fixtures {
 export const test = base.extend<Fixtures>({
   serverGoes: [false, { option: true }],
   closed: [false, { option: true }],
+  terminal: [false, { option: true }],
   sessionEnds: [false, { option: true }],
   refused: ['', { option: true }],
 
-  spillway: async ({ context, closed }, use) => {
-    const spillway = await Spillway.start(closed);
+  spillway: async ({ context, closed, terminal }, use) => {
+    const spillway = await Spillway.start(closed, undefined, terminal);
     await use(spillway);
     // Pages go first: they rightly complain when their server does.
     for (const page of context.pages()) await page.close();
@@ -45,7 +48,8 @@ export const test = base.extend<Fixtures>({
       const complaints: string[] = [];
       const expected = (message: ConsoleMessage) => {
         const [text, { url }] = [message.text(), message.location()];
-        const provoked = refused !== '' && text.startsWith('Failed to load resource') && url.endsWith(refused);
+        const provoked =
+          refused !== '' && text.startsWith('Failed to load resource') && url.split('?')[0].endsWith(refused);
         const ended = sessionEnds && SIGNED_OUT.test(text) && LIVE.test(url);
         return provoked || ended || (serverGoes && CONNECTION_LOST.test(text) && LIVE.test(url));
       };
