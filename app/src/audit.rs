@@ -73,6 +73,8 @@ pub struct AuditEntry {
     pub action: String,
     /// To what.
     pub subject: String,
+    /// What people call that; empty: it has no other name.
+    pub called: String,
     /// Why; empty: that was not asked.
     pub reason: String,
     /// From where; empty: not by network.

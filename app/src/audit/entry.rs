@@ -27,6 +27,15 @@ pub(super) fn view(entry: AuditEntry) -> impl IntoView {
     };
     let by = of(&[("actor_kind", &entry.kind), ("actor", &key)]);
     let on = of(&[("subject", &entry.subject)]);
+    let subject = name::visible(&entry.subject);
+    // The kind and the name, and behind them the id, which alone tells one from all others.
+    let (subject, id) = match (entry.called.as_str(), entry.subject.split_once(':')) {
+        ("", _) | (_, None) => (subject, None),
+        (called, Some((kind, _))) => {
+            let called = [kind, " ", &name::in_words(called)].concat();
+            (called, Some(view! { " " <small>{subject}</small> }))
+        }
+    };
     let did = of(&[("action", &entry.action)]);
     let reason = (!entry.reason.is_empty())
         .then(|| view! { <q><bdi>{name::visible(&entry.reason)}</bdi></q> });
@@ -41,7 +50,8 @@ pub(super) fn view(entry: AuditEntry) -> impl IntoView {
                     <a class="who" href=by><bdi>{who}</bdi></a>
                     {beside}
                     " " <a href=did><code>{entry.action}</code></a>
-                    " " <a href=on><bdi>{name::visible(&entry.subject)}</bdi></a>
+                    " " <a href=on><bdi>{subject}</bdi></a>
+                    {id}
                 </p>
                 {reason.map(|reason| view! { <p class="reason">{reason}</p> })}
                 {changes(entry.seq, entry.changes, entry.more)}

@@ -19,7 +19,7 @@ use super::{Pages, plain, told::Sender};
 use crate::{
     api::{AuditParams, decoded_pairs},
     audit::{ActorKind, Change, Entry, action, changes},
-    store::{self, Store},
+    store::{self, Names, Store},
 };
 pub(super) use verify::Verifier;
 
@@ -45,12 +45,16 @@ async fn show(State(pages): State<Pages>, RawQuery(query): RawQuery, request: Re
     let asked = Asked::read(query.as_deref().unwrap_or_default());
     let store = &pages.entrance.trail.store;
     let (found, chain) = tokio::join!(found(store, &asked), chain(store));
-    let (status, wrong, entries) = match found {
-        Ok(entries) => (StatusCode::OK, None, entries),
-        Err(NotFound::Unclear(wrong)) => (StatusCode::UNPROCESSABLE_ENTITY, Some(wrong), vec![]),
+    let (status, wrong, (entries, names)) = match found {
+        Ok(found) => (StatusCode::OK, None, found),
+        Err(NotFound::Unclear(wrong)) => {
+            let nothing = (vec![], Names::new());
+            (StatusCode::UNPROCESSABLE_ENTITY, Some(wrong), nothing)
+        }
         Err(NotFound::Unreadable(error)) => {
             let text = format!("The audit log cannot be read: {error}.");
-            (StatusCode::SERVICE_UNAVAILABLE, Some(text), vec![])
+            let nothing = (vec![], Names::new());
+            (StatusCode::SERVICE_UNAVAILABLE, Some(text), nothing)
         }
     };
     let shown = asked.limit as usize;
@@ -63,7 +67,11 @@ async fn show(State(pages): State<Pages>, RawQuery(query): RawQuery, request: Re
         export: asked.address("/audit.csv", None),
         filters: asked.filters(),
         wrong,
-        entries: entries.into_iter().take(shown).map(entry).collect(),
+        entries: entries
+            .into_iter()
+            .take(shown)
+            .map(|it| entry(it, &names))
+            .collect(),
         chain,
         told,
     };
@@ -76,12 +84,15 @@ enum NotFound {
     Unreadable(store::Error),
 }
 
-/// What is asked for, and one more, which says whether there are older ones.
-async fn found(store: &Store, asked: &Asked) -> Result<Vec<Entry>, NotFound> {
+/// What is asked for, and one more, which says whether there are older ones; and what those are
+/// called whom it concerns.
+async fn found(store: &Store, asked: &Asked) -> Result<(Vec<Entry>, Names), NotFound> {
     let params = asked.params.as_ref();
     let params = params.map_err(|wrong| NotFound::Unclear(wrong.clone()))?;
     let found = store.audit(&params.query, asked.limit + 1).await;
-    found.map_err(NotFound::Unreadable)
+    let found = found.map_err(NotFound::Unreadable)?;
+    let names = store.names(&found).await.map_err(NotFound::Unreadable)?;
+    Ok((found, names))
 }
 
 /// A query as it was typed, and as it is understood.
@@ -171,7 +182,7 @@ fn sentence(text: &str) -> String {
     super::door::sentence(&text)
 }
 
-fn entry(entry: Entry) -> AuditEntry {
+fn entry(entry: Entry, names: &Names) -> AuditEntry {
     let changes = changes(entry.was.as_deref(), entry.became.as_deref());
     let more = changes.len().saturating_sub(CHANGES_SHOWN);
     let changes = changes.into_iter().take(CHANGES_SHOWN);
@@ -182,6 +193,7 @@ fn entry(entry: Entry) -> AuditEntry {
         id: entry.actor_id,
         name: entry.actor_name,
         action: entry.action,
+        called: names.get(&entry.subject).cloned().unwrap_or_default(),
         subject: entry.subject,
         reason: entry.reason.unwrap_or_default(),
         client: entry.client.unwrap_or_default(),

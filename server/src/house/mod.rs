@@ -91,7 +91,12 @@ impl House {
             Ok(entries) => entries,
             Err(error) => return self.without_database(error.to_string()),
         };
-        let mut changes: Vec<_> = entries.iter().filter_map(wording::change).collect();
+        let names = match self.store.names(&entries).await {
+            Ok(names) => names,
+            Err(error) => return self.without_database(error.to_string()),
+        };
+        let change = |entry| wording::change(entry, &names);
+        let mut changes: Vec<_> = entries.iter().filter_map(change).collect();
         let more = changes.len().saturating_sub(CHANGES_MAX);
         changes.truncate(CHANGES_MAX);
         let mut parts = self.parts("answers", false);

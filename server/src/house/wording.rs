@@ -3,16 +3,20 @@
 use jiff::Timestamp;
 use spillway_app::live::Change;
 
-use crate::audit::{Entry, action};
+use crate::{
+    audit::{Entry, action},
+    store::Names,
+};
 
 /// What an entry of the audit log says was changed; `None`: it changed nothing that operators
 /// look for at night, such as a sign-in.
-pub(super) fn change(entry: &Entry) -> Option<Change> {
+/// Accounts and tokens are told by their names.
+pub(super) fn change(entry: &Entry, names: &Names) -> Option<Change> {
     let at = Timestamp::from_millisecond(entry.at_ms).ok()?;
     Some(Change {
         at: format!("{at:.0}"),
         who: who(entry),
-        what: what(&entry.action, &entry.subject)?,
+        what: what(&entry.action, &entry.subject, names)?,
         why: entry.reason.clone().unwrap_or_default(),
     })
 }
@@ -27,9 +31,10 @@ fn who(entry: &Entry) -> String {
 }
 
 /// `paused the background of graph`.
-fn what(act: &str, subject: &str) -> Option<String> {
+fn what(act: &str, subject: &str, names: &Names) -> Option<String> {
     // `lane:graph/background`: what kind of thing it is, and which.
     let which = subject.split_once(':').map_or(subject, |(_, which)| which);
+    let which = names.get(subject).map_or(which, String::as_str);
     if let (action::POLICY_CHANGE | action::POLICY_ROLLBACK, Some(component)) =
         (act, which.strip_prefix("_floods/"))
     {
@@ -75,6 +80,17 @@ mod tests {
 
     #[test]
     fn each_act_has_words_or_is_none_that_is_told() {
+        let names = [("account:4b43".to_owned(), "ada".to_owned())];
+        let names = Names::from(names);
+        let what = |act, subject| what(act, subject, &names);
+        assert_eq!(
+            what(action::ACCOUNT_CREATE, "account:4b43").as_deref(),
+            Some("made an account, ada")
+        );
+        assert_eq!(
+            what(action::ACCOUNT_CREATE, "account:4b44").as_deref(),
+            Some("made an account, 4b44")
+        );
         assert_eq!(
             what(action::LANE_PAUSE, "lane:graph/background").as_deref(),
             Some("paused graph/background")

@@ -13,6 +13,7 @@ mod history;
 mod incidents;
 mod instance;
 mod invitations;
+mod names;
 mod outbox;
 mod policies;
 mod provided;
@@ -44,6 +45,7 @@ pub use history::{HistoryKept, HistoryPlace, HistoryRow, StoredPoint};
 pub use incidents::{Replacement, StoredIncident};
 pub use instance::Instance;
 pub use invitations::StoredInvitation;
+pub use names::Names;
 pub use outbox::{
     Head, Kind, MessageState, NewMessage, OWED_MAX, OutboxFigures, Settlement, StoredMessage,
 };

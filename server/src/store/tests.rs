@@ -278,5 +278,9 @@ async fn tokens_and_policies_are_audited_where_they_change() {
     ]
     .map(|(action, subject, was, became)| (action.to_owned(), subject.to_owned(), was, became));
     let found = store.audit(&AuditQuery::default(), 100).await.unwrap();
+    let names = store.names(&found).await.unwrap();
+    let called = [first, second].map(|it| (it.to_owned(), "a".to_owned()));
+    assert_eq!(names, called.into(), "revoked ones, too");
+    assert_eq!(store.names(&[]).await.unwrap(), [].into());
     assert_eq!(read(found), expected);
 }
