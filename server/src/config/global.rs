@@ -2,15 +2,12 @@
 
 use serde::Deserialize;
 use spillway::{
-    Scope,
     policy::Policy,
     preset::{Preset, Vendor},
 };
 
-use super::{
-    Claims, Error, Workload,
-    workload::{self, RawLayer},
-};
+use super::{Claims, Error, Workload, workload};
+use crate::policy::{Document, Scopes, WrittenBreakers, WrittenLayer, WrittenOverride};
 
 /// The name of the workload that every call is charged to beside its own. No configured
 /// workload can have it, since their names begin with a letter.
@@ -21,7 +18,11 @@ pub const NAME: &str = "_global";
 pub(super) struct Raw {
     background_share_permille: Option<i64>,
     #[serde(default)]
-    layers: Vec<RawLayer>,
+    layers: Vec<WrittenLayer>,
+    #[serde(default)]
+    breakers: WrittenBreakers,
+    #[serde(default)]
+    overrides: Vec<WrittenOverride>,
 }
 
 /// The configured limits, else the vendor's own.
@@ -50,14 +51,12 @@ fn vendors(presets: &[Preset], key: &str) -> Result<Option<Policy>, Error> {
 
 impl Raw {
     fn check(self, key: &str) -> Result<Policy, Error> {
-        let policy = workload::policy(key, self.layers, self.background_share_permille)?;
-        let mut layers = policy.layers().iter();
-        match layers.position(|layer| layer.scope() != Scope::App) {
-            Some(n) => Err(Error::invalid(
-                format!("{key}.layers[{n}].scope"),
-                "must be `app`: a global limit is an app's, whatever it calls and for whom",
-            )),
-            None => Ok(policy),
-        }
+        let limits = Document {
+            background_share_permille: workload::share(self.background_share_permille),
+            layers: self.layers,
+            breakers: self.breakers,
+            overrides: self.overrides,
+        };
+        workload::policy(key, Scopes::App, &limits)
     }
 }

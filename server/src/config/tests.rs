@@ -19,6 +19,9 @@ fn own_workload(rest: &str) -> Result<Config, Error> {
     ))
 }
 
+/// A limit that there is nothing to say against.
+const LAYERS: &str = "layers = [{ scope = 'user', dimension = 'concurrency', limit = 5 }]";
+
 #[test]
 fn what_is_left_out_has_its_documented_default() {
     let Config {
@@ -88,6 +91,37 @@ fn own_workloads_have_layers_and_come_before_presets() {
     let claims = |n: usize, path| workloads[n].claims("GET", path);
     assert!(claims(0, "/v1.0/Search/query") && !claims(0, "/v1.0/me/onenote"));
     assert!(claims(1, "/v1.0/me/%6FneNote/pages") && !claims(1, "/v1.0/me"));
+}
+
+#[test]
+fn own_workloads_say_breakers_overrides_and_what_only_counts_as_policies_do() {
+    let config = own_workload(
+        "layers = [{ scope = 'user', dimension = 'rate', window_ms = 60000, limit = 120 },
+                   { scope = 'app', dimension = 'concurrency', limit = 20, shadow = true }]
+         breakers = { soft_permille = 700, cool_down_ms_max = 60000 }
+         overrides = [{ scope = 'user', app = 'crawler', tenant = 'contoso', user = 'ana',
+                        limits = [{ dimension = 'rate', window_ms = 60000, limit = 300 }] }]",
+    )
+    .unwrap();
+    let policy = &config.upstreams[0].workloads[0].policy;
+    let shadows: Vec<_> = policy.layers().iter().map(|it| it.is_shadow()).collect();
+    assert_eq!(shadows, [false, true]);
+    let rules = policy.breakers();
+    assert_eq!((rules.soft_permille, rules.cool_down_ms_max), (700, 60_000));
+    assert_eq!(rules.outage_failures, 5, "what is left out is as ever");
+    assert_eq!(policy.overrides()[0].limits()[0].limit, 300);
+
+    let global = graph(
+        "[upstreams.graph.global]
+         layers = [{ scope = 'app', dimension = 'concurrency', limit = 9, shadow = true }]
+         [[upstreams.graph.global.overrides]]
+         scope = 'app'
+         app = 'crawler'
+         limits = [{ dimension = 'concurrency', limit = 3 }]",
+    );
+    let global = global.unwrap().upstreams.remove(0).global.unwrap().policy;
+    assert!(global.layers()[0].is_shadow());
+    assert_eq!(global.overrides()[0].limits()[0].limit, 3);
 }
 
 #[test]
@@ -383,7 +417,7 @@ fn what_is_wrong_is_named() {
                  layers = [{ scope = 'app', dimension = 'concurrency', limit = 9 },
                            { scope = 'user', dimension = 'concurrency', limit = 5 }]",
             ),
-            "upstreams.graph.global.layers[1].scope: must be `app`",
+            "upstreams.graph.global.layers[1].scope: must be app",
         ),
         (
             graph("[upstreams.graph.global]"),
@@ -395,21 +429,51 @@ fn what_is_wrong_is_named() {
         ),
         (
             own_workload("background_share_permille = 0"),
-            "upstreams.graph.workloads[0].background_share_permille: a background share of 0",
+            "upstreams.graph.workloads[0].background_share_permille: 0 is outside 1 to 1000 per mille",
         ),
         (
             own_workload("background_share_permille = 100000"),
-            "upstreams.graph.workloads[0].background_share_permille: must be from 1 to 1000",
+            "upstreams.graph.workloads[0].background_share_permille: 100000 is outside 1 to 1000",
         ),
         (
             own_workload("layers = [{ scope = 'user', dimension = 'concurrency', limit = -5 }]"),
-            "upstreams.graph.workloads[0].layers[0].limit: must be from 1 to 1000000000",
+            "upstreams.graph.workloads[0].layers[0].limit: -5 is outside 1 to 1000000000",
         ),
         (
             own_workload(
                 "layers = [{ scope = 'user', dimension = 'rate', window_ms = -1, limit = 5 }]",
             ),
-            "upstreams.graph.workloads[0].layers[0].window_ms: must be from 100 to 2678400000",
+            "upstreams.graph.workloads[0].layers[0].window_ms: -1 is outside 100 to 2678400000 ms",
+        ),
+        (
+            own_workload(&format!("{LAYERS}\nbreakers = {{ soft_permille = 1001 }}")),
+            "upstreams.graph.workloads[0].breakers.soft_permille: 1001 is outside 1 to 1000",
+        ),
+        (
+            own_workload(&format!("{LAYERS}\nbreakers = {{ soft_permile = 900 }}")),
+            "upstreams.graph.workloads[0].breakers.soft_permile: unknown key; did you mean `soft_permille`?",
+        ),
+        (
+            own_workload(
+                "layers = [{ scope = 'user', dimension = 'concurrency', limit = 5, shadow = 1 }]",
+            ),
+            "upstreams.graph.workloads[0].layers[0].shadow: invalid type: integer `1`, expected a boolean",
+        ),
+        (
+            own_workload(&format!(
+                "{LAYERS}\noverrides = [{{ scope = 'user', app = 'a', user = 'u',
+                   limits = [{{ dimension = 'concurrency', limit = 0 }}] }}]"
+            )),
+            "upstreams.graph.workloads[0].overrides[0].limits[0].limit: a limit of 0 is illegal",
+        ),
+        (
+            graph(
+                "[upstreams.graph.global]
+                 layers = [{ scope = 'app', dimension = 'concurrency', limit = 9 }]
+                 overrides = [{ scope = 'user', app = 'a', user = 'u',
+                                limits = [{ dimension = 'concurrency', limit = 3 }] }]",
+            ),
+            "upstreams.graph.global.overrides[0].scope: must be app",
         ),
     ];
     for (result, expected) in table {

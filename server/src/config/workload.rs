@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use spillway::{
     Scope,
-    policy::{self, Dimension, Layer, Policy, Share},
+    policy::{Dimension, Policy, Share},
     preset::Preset,
 };
 
-use super::{Error, PathPattern, PatternError, paths, source, upstream::is_name};
+use super::{Error, PathPattern, PatternError, paths, upstream::is_name};
+use crate::policy::{Document, Scopes, WrittenBreakers, WrittenLayer, WrittenOverride};
 
 /// A part of an upstream with limits of its own.
 #[derive(Clone, Debug)]
@@ -94,23 +95,11 @@ pub(super) struct Raw {
     paths: Vec<String>,
     background_share_permille: Option<i64>,
     #[serde(default)]
-    layers: Vec<RawLayer>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawLayer {
-    scope: Scope,
-    dimension: RawDimension,
-    window_ms: Option<i64>,
-    limit: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawDimension {
-    Rate,
-    Concurrency,
+    layers: Vec<WrittenLayer>,
+    #[serde(default)]
+    breakers: WrittenBreakers,
+    #[serde(default)]
+    overrides: Vec<WrittenOverride>,
 }
 
 impl Raw {
@@ -121,10 +110,16 @@ impl Raw {
                 "must be of lower-case letters, digits, `-` and `_`, beginning with a letter";
             return Err(Error::invalid(format!("{key}.name"), problem));
         }
+        let limits = Document {
+            background_share_permille: share(self.background_share_permille),
+            layers: self.layers,
+            breakers: self.breakers,
+            overrides: self.overrides,
+        };
         Ok(Workload {
             name,
             claims: Claims::Paths(patterns(key, &self.paths)?),
-            policy: policy(key, self.layers, self.background_share_permille)?,
+            policy: policy(key, Scopes::All, &limits)?,
         })
     }
 }
@@ -142,56 +137,18 @@ fn patterns(key: &str, paths: &[String]) -> Result<Vec<PathPattern>, Error> {
     paths.iter().enumerate().map(pattern).collect()
 }
 
-pub(super) fn policy(
-    key: &str,
-    layers: Vec<RawLayer>,
-    share_permille: Option<i64>,
-) -> Result<Policy, Error> {
-    let share = share_permille.map_or(Ok(Share::HALF), |permille| {
-        share(&format!("{key}.background_share_permille"), permille)
-    })?;
-    let layers = layers
-        .into_iter()
-        .enumerate()
-        .map(|(n, layer)| layer.check(&format!("{key}.layers[{n}]")))
-        .collect::<Result<_, _>>()?;
-    Policy::new(layers, share)
-        .map_err(|error| Error::invalid(format!("{key}.layers"), error.to_string()))
+/// Background's part where none is given: half.
+pub(super) fn share(permille: Option<i64>) -> i64 {
+    permille.unwrap_or_else(|| Share::HALF.permille().into())
 }
 
-/// The engine has better words than a range for a number that is merely too low or too
-/// high.
-fn share(key: &str, permille: i64) -> Result<Share, Error> {
-    let permille = source::fitting(key, permille, &(1..=1_000))?;
-    Share::new(permille).map_err(|error| Error::invalid(key, error.to_string()))
-}
-
-impl RawLayer {
-    fn check(self, key: &str) -> Result<Layer, Error> {
-        let window_key = || format!("{key}.window_ms");
-        let limit = source::fitting(
-            &format!("{key}.limit"),
-            self.limit,
-            &(1..=policy::LIMIT_MAX),
-        )?;
-        let dimension = match (self.dimension, self.window_ms) {
-            (RawDimension::Rate, Some(ms)) => {
-                let range = policy::WINDOW_MS_MIN..=policy::WINDOW_MS_MAX;
-                let window_ms = source::fitting(&window_key(), ms, &range)?;
-                Dimension::Rate { window_ms }
-            }
-            (RawDimension::Rate, None) => return Err(Error::invalid(window_key(), "is missing")),
-            (RawDimension::Concurrency, None) => Dimension::Concurrency,
-            (RawDimension::Concurrency, Some(_)) => {
-                return Err(Error::invalid(window_key(), "a concurrency has no window"));
-            }
-        };
-        Layer::new(self.scope, dimension, limit).map_err(|error| {
-            let key = match error {
-                policy::Error::Window(_) => window_key(),
-                _ => format!("{key}.limit"),
-            };
-            Error::invalid(key, error.to_string())
-        })
-    }
+/// The same as where a policy is written by the API: the first of its mistakes, under its key.
+pub(super) fn policy(key: &str, scopes: Scopes, limits: &Document) -> Result<Policy, Error> {
+    limits.check(scopes).map_err(|mistakes| {
+        let mistake = mistakes.into_iter().next();
+        mistake.map_or_else(
+            || Error::invalid(key, "is no policy"),
+            |it| Error::invalid(format!("{key}.{}", it.field), it.detail),
+        )
+    })
 }
