@@ -39,6 +39,7 @@ fn breaker() -> impl Strategy<Value = Breaker> {
             reason,
             probing,
             ramp_calls: (number > 0).then_some(number),
+            soft_permille: (number > 1).then_some(number),
             reported_permille: since.as_ref().map(|_| number * 700),
             reported_at: since,
             drift: number / 2,

@@ -28,6 +28,10 @@ pub struct Breaker {
     /// The share of the limit that the upstream last reported, per mille; may exceed 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_permille: Option<u32>,
+    /// The share from which on background is refused, per mille, where it reported one and the
+    /// policy has another than the usual 800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soft_permille: Option<u32>,
     /// When it reported that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_at: Option<String>,

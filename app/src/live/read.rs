@@ -167,7 +167,8 @@ structs! {
     BudgetKey { scope app tenant user }
     Layer { dimension window_ms limit used used_background share_permille frees_at lingering }
     Breaker {
-        state since until reason probing ramp_calls reported_permille reported_at drift by
+        state since until reason probing ramp_calls reported_permille soft_permille reported_at drift
+        by
     }
     Lanes { foreground background }
     Lane { admitted held refused waiting waiting_ms_max waiting_since hold_ms_mean }

@@ -45,6 +45,8 @@ pub struct Drawing {
     pub foreground: Option<String>,
     /// How far the tick at the background's share is turned.
     pub share: String,
+    /// How far the tick at the soft threshold is turned, which the report is measured against.
+    pub soft: String,
     /// How far the diamond is turned that stands where the upstream last reported itself.
     pub reported: Option<String>,
     /// What stands under the arc.
@@ -112,6 +114,7 @@ pub fn draw(layer: &Layer, breaker: &Breaker, now_ms: i64) -> Drawing {
         background: arc::dashes(0, background),
         foreground: arc::dashes(background, layer.used_permille()),
         share: arc::turn(u32::from(layer.share_permille)),
+        soft: arc::turn(breaker.soft_permille.unwrap_or(NEAR_PERMILLE)),
         reported: reported.map(arc::turn),
         caption,
         text,
@@ -168,7 +171,7 @@ pub fn Gauge(
                 <Arc class="fore" dashes=Signal::derive(move || drawing.with(|it| it.foreground.clone()))/>
                 <Arc class="back" dashes=Signal::derive(move || drawing.with(|it| it.background.clone()))/>
                 <path class="share" d=arc::TICK transform=get(|it| it.share.clone())></path>
-                <Report turn=Signal::derive(move || drawing.with(|it| it.reported.clone()))/>
+                <Report drawing=drawing/>
                 <text class="percent" x="60" y="59">
                     {get(|it| it.percent.to_string())}
                     <tspan class="unit" dx="1">"%"</tspan>
@@ -202,15 +205,17 @@ fn Arc(class: &'static str, dashes: Signal<Option<String>>) -> impl IntoView {
 /// Where the upstream last reported itself, and the threshold that this is measured
 /// against; out of sight where there is no report.
 #[component]
-fn Report(turn: Signal<Option<String>>) -> impl IntoView {
-    let hidden = move || turn.with(Option::is_none);
+fn Report(drawing: Memo<Drawing>) -> impl IntoView {
+    let hidden = move || drawing.with(|it| it.reported.is_none());
+    let soft = move || drawing.with(|it| it.soft.clone());
+    let turn = move || drawing.with(|it| it.reported.clone().unwrap_or_default());
     view! {
-        <path class="soft" class:none=hidden d=arc::OUTER_TICK transform=arc::turn(NEAR_PERMILLE)></path>
+        <path class="soft" class:none=hidden d=arc::OUTER_TICK transform=soft></path>
         <path
             class="reported"
             class:none=hidden
             d=arc::DIAMOND
-            transform=move || turn.get().unwrap_or_default()
+            transform=turn
         ></path>
     }
     .erase()
@@ -331,6 +336,13 @@ mod tests {
         };
         let drawing = draw(&rate(60, 120, 102, 0), &breaker, NOW);
         assert_eq!(drawing.reported, Some(arc::turn(1_000)));
+        assert_eq!(drawing.soft, arc::turn(800));
+        let earlier = Breaker {
+            soft_permille: Some(700),
+            ..breaker.clone()
+        };
+        let earlier = draw(&rate(60, 120, 102, 0), &earlier, NOW);
+        assert_eq!(earlier.soft, arc::turn(700), "the workload's own threshold");
         assert_eq!(drawing.caption, "Near");
         assert!(
             drawing.text.ends_with("Near. Upstream says 125 %, 4 s ago"),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use spillway::{BudgetView, Instant, Key, Whose};
+use spillway::{BudgetView, Instant, Key, Whose, policy::BreakerRules};
 use spillway_app::live;
 
 use super::Inner;
@@ -99,13 +99,21 @@ impl Notes {
 }
 
 impl Inner {
-    /// A budget as it is shown, with who forced its breaker.
+    /// A budget as it is shown, with who forced its breaker, and what the upstream's report is
+    /// measured against. Takes the lock of the budget's shard for a moment.
     pub(super) fn shown(&self, budget: &BudgetView) -> live::Budget {
         let shown = view::shown(budget, &self.clock);
-        live::Budget {
-            breaker: self.signed(&budget.key, shown.breaker),
-            ..shown
+        let mut breaker = self.signed(&budget.key, shown.breaker);
+        if breaker.reported_permille.is_some() {
+            breaker.soft_permille = self.unusual_soft_permille(&budget.key);
         }
+        live::Budget { breaker, ..shown }
+    }
+
+    fn unusual_soft_permille(&self, key: &Key) -> Option<u32> {
+        let core = self.shards.lock(self.shards.of(&key.app));
+        let soft = core.engine.policy(key.workload)?.breakers().soft_permille;
+        (soft != BreakerRules::DEFAULT.soft_permille).then(|| soft.into())
     }
 
     /// A breaker with who forced it, if somebody did.

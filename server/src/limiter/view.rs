@@ -188,6 +188,7 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
         ramp_calls: breaker.ramp_calls,
         reported_permille: breaker.reported_permille,
         reported_at: breaker.reported_at.map(shown),
+        soft_permille: None,
         drift: breaker.drift,
         by: None,
     }
