@@ -19,7 +19,7 @@ mod user;
 
 use serde::{Deserialize, Serialize};
 
-pub use breaker::{Breaker, BreakerReason, BreakerState};
+pub use breaker::{Breaker, BreakerReason, BreakerState, ForcedBreaker};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
 pub use house::{CHANGES_MAX, Change, House, HousePart};
@@ -61,6 +61,9 @@ pub struct Upstream {
     /// The pauses of background calls that are in force, the widest first; at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Pause>,
+    /// The breakers that operators hold where they are, by workload, the widest first; at most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forced: Vec<ForcedBreaker>,
     /// Its parts with limits of their own.
     pub workloads: Vec<Workload>,
 }

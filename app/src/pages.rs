@@ -8,7 +8,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use crate::live::{BudgetKey, Pause, UserState};
+use crate::live::{BudgetKey, ForcedBreaker, Pause, UserState};
 
 /// A page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -148,13 +148,31 @@ pub fn background_path(upstream: &str, whose: &Pause) -> String {
 /// Where a user's breaker in a workload is forced and reset.
 #[must_use]
 pub fn breaker_path(user: &UserState) -> String {
+    let keys = [user.app.as_str(), &user.tenant, &user.user];
+    breaker_of(&user.upstream, &user.workload, "user", keys)
+}
+
+/// Where a breaker that is forced is let go.
+#[must_use]
+pub fn forced_path(upstream: &str, held: &ForcedBreaker) -> String {
+    let keys = [held.app.as_str(), &held.tenant, &held.user];
+    breaker_of(
+        upstream,
+        &held.workload,
+        Pause::from(held).scope.name(),
+        keys,
+    )
+}
+
+fn breaker_of(upstream: &str, workload: &str, scope: &str, keys: [&str; 3]) -> String {
+    let [app, tenant, user] = keys;
     let keys = [
-        ("upstream", user.upstream.as_str()),
-        ("workload", &user.workload),
-        ("scope", "user"),
-        ("app", &user.app),
-        ("tenant", &user.tenant),
-        ("user", &user.user),
+        ("upstream", upstream),
+        ("workload", workload),
+        ("scope", scope),
+        ("app", app),
+        ("tenant", tenant),
+        ("user", user),
     ];
     [OPERATE_PATH, "/breaker", &query(&keys)].concat()
 }

@@ -61,7 +61,15 @@ for (const javaScriptEnabled of [true, false]) {
       await stop.getByLabel('Reason, for the log').fill('the vendor asked us');
       await stop.getByRole('button', { name: 'Stop them' }).click();
       await expect(page.getByRole('region', { name: 'Now' })).toContainText(/forced open.*by account opal/);
-      await page.getByRole('button', { name: 'Undo' }).click();
+      // The overview says so, too, and leads back to where it is undone.
+      await page.goto(spillway.dashboard);
+      const forced = page.getByRole('region', { name: 'Forced breakers' });
+      await expect(forced).toContainText(/forced open until .*by account opal.*the vendor asked us/);
+      await forced.getByRole('link', { name: /^Undo/ }).click();
+      await page.getByRole('heading', { name: 'Reset' }).click();
+      const reset = page.locator('form', { has: page.getByRole('button', { name: 'Reset it' }) });
+      await reset.getByLabel('Reason, for the log').fill('they told us when');
+      await reset.getByRole('button').click();
       await expect(page.getByRole('region', { name: 'Now' })).toContainText('It is closed');
     });
 

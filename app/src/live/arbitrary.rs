@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::{
-    Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, House, HousePart, Lane,
-    LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second, SetBy, State, Upstream,
-    UserState, Workload,
+    Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, ForcedBreaker, House,
+    HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second, SetBy,
+    State, Upstream, UserState, Workload,
 };
 
 fn instant() -> impl Strategy<Value = Option<String>> {
@@ -151,6 +151,27 @@ fn pauses() -> impl Strategy<Value = Vec<Pause>> {
     prop::collection::vec(pause, 0..3)
 }
 
+fn forced() -> impl Strategy<Value = Vec<ForcedBreaker>> {
+    let scope = prop::sample::select(vec![Scope::App, Scope::Tenant, Scope::User]);
+    let forced = (scope, 0..2_u8, instant()).prop_map(|(scope, key, until)| {
+        let keyed = |from| match scope >= from {
+            true => format!("k{key}"),
+            false => String::new(),
+        };
+        ForcedBreaker {
+            workload: format!("w{key}"),
+            scope,
+            app: keyed(Scope::App),
+            tenant: keyed(Scope::Tenant),
+            user: keyed(Scope::User),
+            state: BreakerState::Open,
+            until: until.unwrap_or_default(),
+            by: set_by(key.into()),
+        }
+    });
+    prop::collection::vec(forced, 0..3)
+}
+
 /// Once looked at, it is known for good.
 fn house(number: u32) -> House {
     House {
@@ -173,10 +194,12 @@ fn house(number: u32) -> House {
 /// A state in order.
 pub fn state() -> impl Strategy<Value = State> {
     let workloads = prop::collection::vec(workload(), 0..3);
-    let upstream = (0..3_u8, pauses(), workloads).prop_map(|(name, pauses, workloads)| Upstream {
+    let held = (0..3_u8, pauses(), forced());
+    let upstream = (held, workloads).prop_map(|((name, pauses, forced), workloads)| Upstream {
         name: format!("n{name}"),
         unwritable: name == 1,
         pauses,
+        forced,
         workloads,
     });
     (0..2_u32, prop::collection::vec(upstream, 0..3)).prop_map(|(tick, upstreams)| {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SetBy, budget::is_zero};
+use super::{Pause, PauseScope, Scope, SetBy, budget::is_zero};
 
 /// Whether a budget lets calls through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,32 @@ pub struct Breaker {
     pub by: Option<SetBy>,
 }
 
+/// A breaker that an operator holds where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+pub struct ForcedBreaker {
+    /// Which limits.
+    pub workload: String,
+    /// Whose budget.
+    pub scope: Scope,
+    /// The application's key.
+    pub app: String,
+    /// The tenant's key, where the budget has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tenant: String,
+    /// The user's key, where the budget is a user's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// Where it is held: `open` or `closed`.
+    pub state: BreakerState,
+    /// When it is let go by itself, RFC 3339.
+    #[cfg_attr(feature = "ssr", schema(format = DateTime))]
+    pub until: String,
+    /// Who holds it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<SetBy>,
+}
+
 /// Why a breaker is not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
@@ -60,7 +86,7 @@ pub enum BreakerReason {
 }
 
 /// The states of a breaker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerState {
@@ -75,4 +101,21 @@ pub enum BreakerState {
     HalfOpen,
     /// Concurrency is rising again.
     Recovering,
+}
+
+/// The same budgets, as those whose background calls could be paused.
+impl From<&ForcedBreaker> for Pause {
+    fn from(forced: &ForcedBreaker) -> Self {
+        Self {
+            scope: match forced.scope {
+                Scope::App => PauseScope::App,
+                Scope::Tenant => PauseScope::Tenant,
+                Scope::User => PauseScope::User,
+            },
+            app: forced.app.clone(),
+            tenant: forced.tenant.clone(),
+            user: forced.user.clone(),
+            ..Self::default()
+        }
+    }
 }

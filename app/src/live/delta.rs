@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, BudgetKey, House, Lanes, Pause, Second, State, Upstream, Workload};
+use super::{
+    Budget, BudgetKey, ForcedBreaker, House, Lanes, Pause, Second, State, Upstream, Workload,
+};
 
 /// What turns one [`State`] into a later one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +45,9 @@ pub struct UpstreamDelta {
     /// The later [`Upstream::pauses`], if any is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Vec<Pause>>,
+    /// The later [`Upstream::forced`], if any is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forced: Option<Vec<ForcedBreaker>>,
     /// Workloads that are new or in which something changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadDelta>,
@@ -167,6 +172,8 @@ impl Upstream {
             unwritable: newer.unwritable,
             pauses: (old.map_or(&[][..], |old| &old.pauses) != newer.pauses)
                 .then(|| newer.pauses.clone()),
+            forced: (old.map_or(&[][..], |old| &old.forced) != newer.forced)
+                .then(|| newer.forced.clone()),
             workloads,
             removed,
         }
@@ -176,6 +183,9 @@ impl Upstream {
         self.unwritable = delta.unwritable;
         if let Some(pauses) = delta.pauses {
             self.pauses = pauses;
+        }
+        if let Some(forced) = delta.forced {
+            self.forced = forced;
         }
         self.workloads
             .retain(|workload| !delta.removed.contains(&workload.name));

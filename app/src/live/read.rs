@@ -6,9 +6,10 @@
 //! here reads all that it can write.
 
 use super::{
-    Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension, House,
-    HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, RecentDelta, Scope,
-    Second, SetBy, State, Upstream, UpstreamDelta, UserState, Workload, WorkloadDelta,
+    Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension,
+    ForcedBreaker, House, HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue,
+    RecentDelta, Scope, Second, SetBy, State, Upstream, UpstreamDelta, UserState, Workload,
+    WorkloadDelta,
 };
 
 /// A JSON value.
@@ -160,7 +161,7 @@ structs! {
     House { parts throttled changes more_changes unknown }
     HousePart { name said is_trouble }
     Change { at who what why }
-    Upstream { name unwritable pauses workloads }
+    Upstream { name unwritable pauses forced workloads }
     Pause { scope app tenant user until by }
     SetBy { who reason at }
     Budget { scope app tenant user layers breaker }
@@ -174,7 +175,8 @@ structs! {
     Lane { admitted held refused waiting waiting_ms_max waiting_since hold_ms_mean }
     Second { at admitted held refused }
     Delta { as_of started_at time_scale upstreams removed house }
-    UpstreamDelta { name unwritable pauses workloads removed }
+    ForcedBreaker { workload scope app tenant user state until by }
+    UpstreamDelta { name unwritable pauses forced workloads removed }
     WorkloadDelta { name budgets removed lanes recent shared full_until users next_cursor }
     RecentDelta { dropped kept added }
     UserState {

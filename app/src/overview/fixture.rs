@@ -105,6 +105,7 @@ pub fn state(budgets: Vec<Budget>) -> State {
         upstreams: vec![Upstream {
             unwritable: false,
             pauses: Vec::new(),
+            forced: Vec::new(),
             name: "graph".to_owned(),
             workloads: vec![Workload {
                 name: "onenote".to_owned(),

@@ -10,6 +10,7 @@ pub(crate) mod budget_row;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flow;
+mod forced;
 mod gauge;
 mod house;
 mod icon;
@@ -37,6 +38,7 @@ use crate::feed::Feed;
 use crate::live::{Breaker, Budget, Pause, Workload};
 use crate::pauses::Pauses;
 use crate::status::Header;
+use forced::ForcedBreakers;
 use house::HouseCards;
 use lead::{LeadSection, lead};
 use wording::{Zone, workload_title};
@@ -75,6 +77,7 @@ pub fn Overview() -> impl IntoView {
             all.collect()
         })
     });
+    let forced = Memo::new(move |_| feed.shown.with(|it| forced::all(&it.state)));
     let house = Memo::new(move |_| feed.shown.with(|it| it.state.house.clone()));
     let headline = Signal::derive(move || said.with(|lead| lead.headline.clone()));
     // They come and go with the configuration: no list with keys is needed to follow them.
@@ -88,6 +91,7 @@ pub fn Overview() -> impl IntoView {
         <div class="values" class:old=move || feed.freshness.get().is_old()>
             <LeadSection said=said/>
             <Pauses pauses=pauses/>
+            <ForcedBreakers forced=forced/>
             {cards}
             <HouseCards house=house/>
         </div>

@@ -13,8 +13,7 @@ use crate::overview::name;
 use crate::overview::pill::{Label, Pill};
 use crate::time::{At, InWords};
 use end::EndEarly;
-use wording::left_out;
-pub use wording::whose;
+pub use wording::{left_out, whose};
 
 /// How many are listed: the widest, which stop most.
 const SHOWN_MAX: usize = 8;
@@ -32,7 +31,7 @@ pub fn Pauses(
         let shown = |all: &Vec<Paused>| all.iter().take(SHOWN_MAX).cloned().collect::<Vec<_>>();
         pauses.with(shown)
     };
-    let left_out = move || {
+    let more = move || {
         let text = left_out(pauses.with(Vec::len), SHOWN_MAX)?;
         Some(view! { <p class="left-out">{text}</p> })
     };
@@ -48,7 +47,7 @@ pub fn Pauses(
                         <Row paused=paused/>
                     </For>
                 </ul>
-                {left_out}
+                {more}
                 <p class="means">"Running calls end as usual, foreground calls go on. Each pause ends by itself."</p>
             </section>
         </Show>
@@ -57,7 +56,7 @@ pub fn Pauses(
 }
 
 /// Who paused them, and why.
-fn by(by: &SetBy) -> impl IntoView + use<> {
+pub fn by(by: &SetBy) -> impl IntoView + use<> {
     let (who, reason) = (name::visible(&by.who), name::visible(&by.reason));
     view! {
         <small class="by">

@@ -59,6 +59,22 @@ impl Limiter {
             .collect()
     }
 
+    /// The same as the live state tells them.
+    pub(super) fn held(&self) -> Vec<live::ForcedBreaker> {
+        let forced = self.forced().into_iter();
+        let held = forced.map(|(key, breaker)| live::ForcedBreaker {
+            workload: self.inner.workloads[key.workload].name.clone(),
+            scope: view::scope(key.scope),
+            app: key.app,
+            tenant: key.tenant,
+            user: key.user,
+            state: breaker.state,
+            until: breaker.until.unwrap_or_default(),
+            by: breaker.by,
+        });
+        held.collect()
+    }
+
     /// Forces a breaker open or closed for so long (wall time), and says what it is now. `note`
     /// says who does.
     ///

@@ -68,6 +68,7 @@ impl Limiter {
             name: self.name().to_owned(),
             unwritable: self.ready().is_err(),
             pauses: self.pauses().into_iter().map(live::Pause::from).collect(),
+            forced: self.held(),
             workloads: workloads.collect(),
         }
     }
@@ -187,8 +188,8 @@ fn breaker_shown(breaker: &BreakerView, clock: &Clock) -> live::Breaker {
         probing: breaker.probing,
         ramp_calls: breaker.ramp_calls,
         reported_permille: breaker.reported_permille,
-        reported_at: breaker.reported_at.map(shown),
         soft_permille: None,
+        reported_at: breaker.reported_at.map(shown),
         drift: breaker.drift,
         by: None,
     }
@@ -207,7 +208,7 @@ fn shadow(shadow: &ShadowView, clock: &Clock) -> live::Shadow {
     }
 }
 
-const fn scope(scope: Scope) -> live::Scope {
+pub(super) const fn scope(scope: Scope) -> live::Scope {
     match scope {
         Scope::User => live::Scope::User,
         Scope::Tenant => live::Scope::Tenant,
