@@ -10,6 +10,11 @@ pub trait Backend: Send + Sync + 'static {
     /// What is true now.
     fn state(&self) -> State;
 
+    /// What was true a moment ago: for pages that many ask for, and ask again.
+    fn recent(&self) -> State {
+        self.state()
+    }
+
     /// What is true of one user now: names of upstream and workload, and the raw query of the
     /// page's address. `None`: nobody can be meant by that.
     fn user(&self, upstream: &str, workload: &str, query: &str) -> Option<UserState>;

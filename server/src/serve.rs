@@ -459,6 +459,10 @@ impl Backend for Shown {
         self.publisher.state()
     }
 
+    fn recent(&self) -> State {
+        self.publisher.recent()
+    }
+
     fn user(&self, upstream: &str, workload: &str, query: &str) -> Option<UserState> {
         let key = api::user_key(upstream.to_owned(), workload.to_owned(), query).ok()?;
         self.limiters.user(&key).ok()

@@ -91,6 +91,7 @@ fn document(options: &LeptosOptions, page: WorkloadPage) -> impl IntoView + use<
                     {past(&page)}
                     {users(&page)}
                 </main>
+                <script src="/local-time.js" defer></script>
             </body>
         </html>
     }

@@ -146,7 +146,8 @@ pub(super) async fn show(
             .detail("load the page again in a moment")
             .into_response();
     };
-    let state = sources.limiters.state(Some(&upstream), None, 1);
+    let mut state = pages.backend.recent();
+    state.upstreams.retain(|it| it.name == upstream);
     let now_ms = Timestamp::now().as_millisecond();
     let past = sources
         .history
@@ -159,7 +160,7 @@ pub(super) async fn show(
     } = charts::charts(past, asked.range);
     let page = WorkloadPage {
         visitor: pages.visitor(&request),
-        state: state.unwrap_or_default(),
+        state,
         users,
         range: asked.range.name(),
         figures,

@@ -61,6 +61,9 @@ pub struct Publisher {
 struct Last {
     id: u64,
     state: State,
+    /// When it was as told, and when that was worked out.
+    as_of: String,
+    looked_at: Option<Instant>,
     sent_at: Instant,
 }
 
@@ -71,6 +74,8 @@ impl Publisher {
         let last = Last {
             id: 0,
             state: State::default(),
+            as_of: String::new(),
+            looked_at: None,
             sent_at: Instant::now(),
         };
         let (events, _) = broadcast::channel(BEHIND_MAX);
@@ -100,6 +105,21 @@ impl Publisher {
         State {
             house: self.house.as_ref().and_then(House::known),
             ..state.unwrap_or_default()
+        }
+    }
+
+    /// What was true at most a quarter of a second ago: for pages that many may ask for at a time.
+    /// To work it out walks all users, so all of them and the stream share it.
+    #[must_use]
+    pub fn recent(&self) -> State {
+        let mut last = self.lock();
+        let is_recent = |at: Instant| at.elapsed() < PERIOD;
+        if !last.looked_at.is_some_and(is_recent) {
+            self.publish(&mut last);
+        }
+        State {
+            as_of: last.as_of.clone(),
+            ..last.state.clone()
         }
     }
 
@@ -141,6 +161,8 @@ impl Publisher {
 
     fn publish(&self, last: &mut Last) {
         let state = self.state();
+        last.as_of.clone_from(&state.as_of);
+        last.looked_at = Some(Instant::now());
         let delta = last.state.delta_to(&state);
         let quiet = delta
             == Delta {
@@ -171,4 +193,37 @@ impl Publisher {
 fn json(value: &impl serde::Serialize) -> Arc<str> {
     // Plain structs of strings and numbers: they can always be written.
     serde_json::to_string(value).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, limiter::Recovery, store::Store};
+
+    #[tokio::test]
+    async fn pages_and_streams_share_one_look_a_period() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display();
+        let config = Config::parse(&format!(
+            "[server]\ndatabase_url = 'sqlite://{at}/a.db'\nstate_dir = '{at}'\n\
+             [upstreams.graph]\nbase_url = 'http://127.0.0.1:9/'\npresets = ['onenote']\n"
+        ))
+        .unwrap();
+        let store = Store::open(&config.server.database_url).await.unwrap();
+        let limiters = Limiters::open(&config, &store, Recovery::AssumeEmpty, 1);
+        let publisher = Publisher::new(Arc::new(limiters.await.unwrap()));
+
+        tokio::time::pause();
+        let (_, _events) = publisher.subscribe();
+        let looked_at = || publisher.lock().looked_at;
+        let first = looked_at();
+        let state = publisher.recent();
+        assert_eq!(looked_at(), first, "the stream has just looked");
+        assert_eq!(state.upstreams[0].name, "graph");
+        assert!(!state.as_of.is_empty());
+        tokio::time::advance(PERIOD).await;
+        assert!(publisher.recent().as_of >= state.as_of);
+        assert!(looked_at() > first, "that was too long ago");
+        store.close().await;
+    }
 }
