@@ -99,9 +99,12 @@ fn with_counts(mut draft: Draft, place: &Place<'_>) -> Draft {
                 && (&it.window.text, &it.unit) == (&field.window.text, &field.unit)
         };
         if let Some(it) = fields.find(same) {
-            let since = shadow.since.replace('T', " ").replace('Z', " UTC");
+            let said = |at: &str| at.get(..19).unwrap_or(at).replace('T', " ");
+            let since = said(&shadow.since);
+            let as_of = said(&Timestamp::now().to_string());
             it.counted = Some(format!(
-                "At {} it would have refused {} foreground and {} background calls since {since}.",
+                "At {} it would have refused {} foreground and {} background calls from {since} UTC, \
+                 when it was made, changed or the server started, to {as_of} UTC.",
                 shadow.limit, shadow.foreground, shadow.background,
             ));
         }
