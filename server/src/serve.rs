@@ -4,12 +4,13 @@
 //! only then the ports: whoever can connect is served. The end runs backwards: no new
 //! work, endless streams cut, calls in flight finished within [`GRACE`], counters written.
 
+mod error;
 mod key_secret;
+mod listeners;
 mod set_up;
 mod state_dir;
 
 use std::{
-    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -19,7 +20,7 @@ use spillway_app::{
     Backend,
     live::{State, UserState},
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::{
     access::{
@@ -34,22 +35,20 @@ use crate::{
     dashboard::{self, Entrance, Sites, Workloads},
     floods::{self, Floods, Linked},
     front::Front,
-    gateway,
     gateway::GatewayState,
     history::History,
     house::House as Itself,
-    http::{
-        self, AllowedHosts, BindError, Guard, Health, Listener, RELOAD_EVERY, Shutdown, Tls,
-        TlsError,
-    },
+    http::{self, AllowedHosts, Guard, Health, RELOAD_EVERY, Shutdown, Tls},
     limiter::{self, Limiters, Recovery},
     live::Publisher,
     metrics::{Counters, Metrics},
-    outbox::{self, Carriers, Outbox, Sending},
+    outbox::{Carriers, Outbox, Sending},
     policy::Policies,
     store::{self, Store},
-    traces::{self, Traces},
+    traces::Traces,
 };
+pub use error::Error;
+use listeners::Listeners;
 use state_dir::StateDir;
 
 /// How long calls in flight may take to end. Those that do not end keep their permits
@@ -82,87 +81,6 @@ pub struct Ready {
     pub set_up: Option<SetUpKey>,
 }
 
-/// Why the server could not start, or not end well.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Open to others than this machine.
-    #[error("{key}: {address} is not a loopback address, and --open serves on loopback only")]
-    NotLoopback {
-        /// The key of the address.
-        key: &'static str,
-        /// The address.
-        address: SocketAddr,
-    },
-    /// Limits that run faster than those of the upstream.
-    #[error(
-        "upstreams.{upstream}.base_url: {host} is not this machine, and limits that run faster than \
-         the clock are for `spillway simulate` alone"
-    )]
-    TooFast {
-        /// The upstream.
-        upstream: String,
-        /// Its host.
-        host: String,
-    },
-    /// The folder of the counters cannot be used.
-    #[error("server.state_dir")]
-    StateDir(#[from] state_dir::Error),
-    /// The secret behind callers' keys cannot be used.
-    #[error("server.state_dir")]
-    KeySecret(#[from] key_secret::Error),
-    /// The database cannot be used.
-    #[error("server.database_url")]
-    Database(#[from] store::OpenError),
-    /// Tokens or accounts cannot be read.
-    #[error("server.database_url")]
-    Access(#[source] store::Error),
-    /// That it serves cannot be written down.
-    #[error("server.database_url")]
-    Audit(#[source] store::Error),
-    /// The limits or their counters cannot be used.
-    #[error("server.state_dir")]
-    Limiters(#[source] limiter::OpenError),
-    /// The flood guard cannot take up what is remembered.
-    #[error("the flood guard")]
-    Floods(#[from] floods::OpenError),
-    /// The listeners' certificate cannot be served.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// Nobody could be told of trouble.
-    #[error(transparent)]
-    Outbox(#[from] outbox::Misconfigured),
-    /// What goes on cannot be read.
-    #[error("server.database_url")]
-    Alerts(#[source] store::Error),
-    /// No certificates to know upstreams by.
-    #[error("upstreams")]
-    Roots(#[from] gateway::RootsError),
-    /// There are no metrics.
-    #[error("metrics")]
-    Metrics(#[from] prometheus::Error),
-    /// Spans cannot be sent.
-    #[error("telemetry.otlp_endpoint")]
-    Traces(#[source] traces::Error),
-    /// No certificates to know the identity provider by.
-    #[error("oidc.issuer")]
-    Provider(#[source] std::io::Error),
-    /// An address cannot be listened on.
-    #[error("{key}")]
-    Bind {
-        /// The key of the address.
-        key: &'static str,
-        /// What the system said.
-        #[source]
-        source: BindError,
-    },
-    /// A listener has an address that no client could name.
-    #[error(transparent)]
-    Address(#[from] config::Error),
-    /// The counters could not be written at the end; the journal has them.
-    #[error("the counters could not be written at the end")]
-    Close(#[source] limiter::OpenError),
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -172,14 +90,6 @@ impl Default for Options {
             time_scale: 1,
             not_before: spillway::Instant(0),
         }
-    }
-}
-
-impl Error {
-    /// Whether the server never took a call: something about its configuration, its
-    /// files or its ports is wrong.
-    pub fn at_start(&self) -> bool {
-        !matches!(self, Self::Close(_))
     }
 }
 
@@ -361,72 +271,6 @@ fn pairs(config: &Config, limiters: &Limiters) -> Vec<(config::Upstream, limiter
         .cloned()
         .zip(limiters.all().iter().cloned())
         .collect()
-}
-
-/// Both ports, taken but not served.
-struct Listeners {
-    dashboard: Listener,
-    gateway: Listener,
-    tls: Option<Tls>,
-    ready: Ready,
-}
-
-impl Listeners {
-    async fn bind(server: &config::Server, tls: Option<Tls>) -> Result<Self, Error> {
-        let (dashboard, dashboard_at) = listen("server.listen", server.listen).await?;
-        let (gateway, gateway_at) = listen("server.gateway_listen", server.gateway_listen).await?;
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        let url = |key, configured: &Option<WebAddress>, bound| {
-            address(key, configured.as_ref(), scheme, bound)
-        };
-        let ready = Ready {
-            dashboard: url("server.public_url", &server.public_url, dashboard_at)?,
-            gateway: url("server.gateway_url", &server.gateway_url, gateway_at)?,
-            set_up: None,
-        };
-        let listener = |name, socket| Listener {
-            name,
-            socket,
-            tls: tls.clone(),
-        };
-        Ok(Self {
-            dashboard: listener("dashboard", dashboard),
-            gateway: listener("gateway", gateway),
-            tls,
-            ready,
-        })
-    }
-}
-
-async fn listen(
-    key: &'static str,
-    address: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), Error> {
-    let failed = |source| Error::Bind { key, source };
-    let listener = http::bind(address).await.map_err(failed)?;
-    let bound = listener
-        .local_addr()
-        .map_err(|source| failed(BindError::new(address, source)))?;
-    Ok((listener, bound))
-}
-
-/// The configured address, or the one that is listened on; who listens everywhere has none.
-fn address(
-    key: &str,
-    configured: Option<&WebAddress>,
-    scheme: &str,
-    bound: SocketAddr,
-) -> Result<WebAddress, Error> {
-    if let Some(address) = configured {
-        return Ok(address.clone());
-    }
-    let address = format!("{scheme}://{bound}").parse().ok();
-    address
-        .filter(|_| !bound.ip().is_unspecified())
-        .ok_or_else(|| {
-            let problem = format!("is needed when listening on {}", bound.ip());
-            config::Error::invalid(key, problem).into()
-        })
 }
 
 /// What runs, and what has to be ended.
@@ -657,31 +501,5 @@ impl House {
         self.traces.end().await;
         tracing::info!("ended");
         closed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_listens_everywhere_must_say_where_it_is_reached() {
-        let everywhere = "0.0.0.0:3000".parse().unwrap();
-        let error = address("server.public_url", None, "http", everywhere).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "server.public_url: is needed when listening on 0.0.0.0"
-        );
-        let configured = "https://spillway.example.org".parse().unwrap();
-        let found = address("server.public_url", Some(&configured), "http", everywhere).unwrap();
-        assert_eq!(found, configured);
-        let own = address(
-            "server.public_url",
-            None,
-            "https",
-            "[::1]:3000".parse().unwrap(),
-        )
-        .unwrap();
-        assert_eq!(own.to_string(), "https://[::1]:3000");
     }
 }
