@@ -26,6 +26,7 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 .PHONY: bench
 bench: setup ## Measure engine, gateway and permits against their peers, and the whole against other clients
 	@$(with) cargo bench --package spillway --bench '*'
+	@$(with) cargo bench --package spillway-onenote --bench convert
 	@$(with) cargo bench --package spillway-server --bench threads
 	@echo "bench: building the server (minutes the first time)"
 	@$(with) cargo build --release --package spillway-server
