@@ -119,7 +119,8 @@ fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView
     }
 }
 
-fn tell(told: Told) -> impl IntoView {
+/// What became of a form, above what the page shows.
+pub fn tell(told: Told) -> impl IntoView {
     let Told {
         said,
         one_time,

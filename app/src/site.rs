@@ -7,13 +7,13 @@ mod parts;
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 
-use crate::door::{head, notice};
+use crate::door::head;
 use crate::erase::Erase as _;
 use crate::overview::name;
 use crate::overview::pill::{Label, Pill};
 use crate::overview::wording::Zone;
 use crate::pages::query;
-use crate::plain::Told;
+use crate::plain::{Told, tell};
 use parts::{component, moment};
 
 /// Where the page is.
@@ -160,7 +160,7 @@ fn document(options: &LeptosOptions, page: SitePage) -> impl IntoView + use<> {
                         {beside}
                         <p class="as-of">"As of " {moment(as_of)} " · " <a href=again>"Look again"</a></p>
                     </header>
-                    {page.told.clone().map(|told| notice(told.said))}
+                    {page.told.clone().map(tell)}
                     {lead(&page)}
                     {page.list.clone().map(|list| about(&page, list))}
                     {others(&page)}

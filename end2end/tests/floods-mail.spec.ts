@@ -116,6 +116,12 @@ for (const javaScriptEnabled of [true, false]) {
       await open(page, 'Resume the list');
       await page.getByRole('button', { name: 'Resume it' }).click();
       await expect(page.getByRole('status')).toContainText('The list is resumed');
+
+      await open(page, 'Pause the list');
+      await page.getByLabel('Why, for others who look').last().fill('a mistake');
+      await page.getByRole('button', { name: 'Pause it' }).click();
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await expect(page.getByRole('status')).toContainText('The list is resumed');
     });
   });
 }

@@ -18,7 +18,7 @@ use axum::{
 use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use jiff::Timestamp;
 use spillway::flood::{Component, ListKey};
-use spillway_app::{DOOR_POLICY, Door, Told, site_path};
+use spillway_app::{DOOR_POLICY, Door, Told, Undo, site_path};
 
 use super::{
     Pages, document,
@@ -147,7 +147,10 @@ impl Pages {
             Err(refused) => return self.private(refused),
         };
         let told = match self.site_done(&parts, &holder, &fields, act).await {
-            Ok(done) => Told::done(done),
+            Ok(done) => Told {
+                undo: undo(act, &holder.key, list(&fields)),
+                ..Told::done(done)
+            },
             Err(wrong) => Told::wrong(wrong),
         };
         let path = site_path(&holder.key, list(&fields));
@@ -219,6 +222,15 @@ impl Pages {
         let page = spillway_app::site(&self.options, page);
         document(StatusCode::OK, DOOR_POLICY, page)
     }
+}
+
+/// The form that takes it back, where that can be: of a pause, its end.
+fn undo(act: Act, key: &str, list: &str) -> Option<Undo> {
+    matches!(act, Act::Pause).then(|| Undo {
+        action: "/site/resume".to_owned(),
+        fields: vec![("key", key.to_owned()), ("list", list.to_owned())],
+        word: "Undo".to_owned(),
+    })
 }
 
 /// Why, as somebody said or had to.

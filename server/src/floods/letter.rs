@@ -178,7 +178,7 @@ fn facts(strike: &Strike, disabling: &Disabling, site: &Site, when: &When) -> Ve
         fact(
             "Its events",
             format!(
-                "{}, of at most {}",
+                "{}; the limit is {}",
                 strike.strike.count,
                 policy.per_minute()
             ),
@@ -186,7 +186,7 @@ fn facts(strike: &Strike, disabling: &Disabling, site: &Site, when: &When) -> Ve
         fact(
             "Strikes today",
             format!(
-                "{}, of at most {}",
+                "{}; the limit is {}",
                 strike.strike.number,
                 policy.strikes_per_day()
             ),

@@ -224,6 +224,7 @@ async fn a_site_s_admin_pauses_and_resumes_by_the_link_for_a_reason() {
         .await;
     let said = world.said(&paused).await;
     assert!(said.contains("The list is paused until"), "{said}");
+    assert!(said.contains("Undo</button>"), "{said}");
     assert_eq!(world.flood("s1").await, ["paused"; 3]);
     let resumed = world.act("resume", &key, &[]).await;
     assert!(world.said(&resumed).await.contains("The list is resumed"));

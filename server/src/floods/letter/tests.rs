@@ -86,8 +86,8 @@ Until a person re-enables it, its events are not handled, and they are not kept 
   Address        https://example.org/orders
   Disabled       2026-11-30 13:19:40 Europe/Berlin (12:19:40 UTC)
   The minute     2026-11-30 13:19 Europe/Berlin (12:19 UTC)
-  Its events     100, of at most 100
-  Strikes today  20, of at most 20
+  Its events     100; the limit is 100
+  Strikes today  20; the limit is 20
   Policy         100/20/3: a minute with 100 events is a strike, 20 strikes in a day disable, the first 3 stop nothing
 
 See Invoices, re-enable action or pause the list:
