@@ -24,13 +24,15 @@ test: setup ## Check formatting, lints, and every test, browser tests included
 	@$(with) scripts/test
 
 .PHONY: bench
-bench: setup ## Measure engine, gateway and permits against their peers, and the whole against other clients
+bench: setup ## Measure engine, gateway, permits and floods against their peers, and the whole against other clients
 	@$(with) cargo bench --package spillway --bench '*'
 	@$(with) cargo bench --package spillway-onenote --bench convert
 	@$(with) cargo bench --package spillway-server --bench threads
 	@echo "bench: building the server (minutes the first time)"
 	@$(with) cargo build --release --package spillway-server
 	@SPILLWAY_BIN="$(target)/release/spillway" $(with) benches/gateway/bench
+	@$(with) cargo build --release --package flood-counter
+	@SPILLWAY_BIN="$(target)/release/spillway" COUNTER_BIN="$(target)/release/flood-counter" $(with) benches/floods/bench
 	@SPILLWAY_BIN="$(target)/release/spillway" benches/viewers/bench
 	@$(with) cargo build --package spillway-server
 	@SPILLWAY_BIN="$(target)/debug/spillway" benches/spiral/bench

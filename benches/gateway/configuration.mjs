@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /** Free ones, so that whatever else runs on the machine may stay. */
-export const PORTS = await freePorts(['upstream', 'nginx', 'dashboard', 'gateway', 'throttlecrab']);
+export const PORTS = await freePorts(['upstream', 'nginx', 'dashboard', 'gateway', 'throttlecrab', 'counter']);
 
 export const address = (name, path = '') => `http://127.0.0.1:${PORTS[name]}${path}`;
 

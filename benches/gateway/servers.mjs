@@ -31,6 +31,8 @@ const KINDS = {
   upstream: { cpu: OTHERS, configuration: upstream, command: nginxCommand, port: PORTS.upstream },
   nginx: { cpu: MEASURED, configuration: nginx, command: nginxCommand, port: PORTS.nginx },
   spillway: { cpu: MEASURED, configuration: spillway, command: spillwayCommand, port: PORTS.gateway },
+  fast: { cpu: MEASURED, configuration: spillway, command: fastCommand, port: PORTS.dashboard },
+  counter: { cpu: MEASURED, command: counterCommand, port: PORTS.counter },
   throttlecrab: { cpu: MEASURED, command: throttlecrabCommand, port: PORTS.throttlecrab },
 };
 
@@ -40,6 +42,15 @@ function nginxCommand({ folder, configuration }) {
 
 function spillwayCommand({ configuration }) {
   return [program('SPILLWAY_BIN'), 'serve', '--open', '--config', configuration];
+}
+
+/** Its minutes last a second. */
+function fastCommand({ configuration }) {
+  return [program('SPILLWAY_BIN'), 'serve', '--open', '--time-scale', '60', '--config', configuration];
+}
+
+function counterCommand() {
+  return [program('COUNTER_BIN'), PORTS.counter];
 }
 
 function throttlecrabCommand() {
@@ -52,7 +63,7 @@ function program(variable) {
   return path;
 }
 
-/** Starts one of `upstream`, `nginx`, `spillway` and `throttlecrab`, with files of its own; resolves when it listens. */
+/** Starts one of `KINDS`, with files of its own; resolves when it listens. */
 export async function start(name) {
   const { cpu, configuration, command, port } = KINDS[name];
   const folder = mkdtempSync(join(scratch, `${name}-`));
@@ -86,6 +97,11 @@ class Server {
   get used() {
     const pids = family(this.#process.pid);
     return { cpu: sum(pids.map(cpuSeconds)), queued: sum(pids.flatMap(threads).map(queuedSeconds)) };
+  }
+
+  /** Its process. */
+  get pid() {
+    return this.#process.pid;
   }
 
   async untilListening(port) {
