@@ -44,6 +44,11 @@ impl Minutes {
         let known = self.0.iter().position(|minute| minute.starts == starts);
         let place = known.unwrap_or_else(|| {
             self.forget(now);
+            if self.0.len() == self.0.capacity() {
+                // From the one in place to four, and then to all sixteen: to double them again for
+                // one that is going would cost as much once more.
+                self.0.reserve_exact(if self.0.len() < 4 { 3 } else { 12 });
+            }
             self.0.push(Counted {
                 starts,
                 count: 0,

@@ -78,7 +78,7 @@ pub(super) async fn text_up_to(
 ///
 /// # Errors
 /// What is wrong, and where.
-pub(super) fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
+pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {
     if text.trim_ascii_start().first() != Some(&b'{') {
         let IgnoredAny = parse(text)?;
         return Err(bad_field("this must be an object".to_owned()));

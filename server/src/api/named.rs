@@ -44,21 +44,30 @@ pub(super) fn reason(text: &str) -> Result<&str, Problem> {
 }
 
 /// A key that must say something.
-pub(super) fn key(what: &'static str, key: String) -> Result<String, Problem> {
-    if key.is_empty() {
+pub(super) fn key<T: AsRef<str>>(what: &'static str, key: T) -> Result<T, Problem> {
+    if key.as_ref().is_empty() {
         return Err(bad_field(format!("{what} must not be empty")));
     }
     plain(what, key)
 }
 
 /// A key that may be empty.
-pub(super) fn plain(what: &'static str, key: String) -> Result<String, Problem> {
-    if key.len() > KEY_BYTES_MAX || key.chars().any(char::is_control) {
+pub(super) fn plain<T: AsRef<str>>(what: &'static str, key: T) -> Result<T, Problem> {
+    let text = key.as_ref();
+    if text.len() > KEY_BYTES_MAX || has_control(text) {
         return Err(bad_field(format!(
             "{what} must be at most {KEY_BYTES_MAX} bytes without control characters"
         )));
     }
     Ok(key)
+}
+
+fn has_control(text: &str) -> bool {
+    // Most keys are, and bytes are sooner looked at.
+    if text.is_ascii() {
+        return text.bytes().any(|byte| byte.is_ascii_control());
+    }
+    text.chars().any(char::is_control)
 }
 
 /// The answer to a field that cannot be used.

@@ -9,10 +9,11 @@ use axum::{
 };
 use http::Method;
 
-use super::{Api, permits, refusal};
+use super::{Api, floods, permits, refusal};
 use crate::{access::Caller, limiter::PermitId};
 
 const PERMITS: &str = "/api/v1/permits";
+const EVENTS: &str = "/api/v1/events";
 
 /// Answers what is asked often. Clones share it.
 #[derive(Clone, Debug)]
@@ -29,12 +30,17 @@ pub enum OftenRoute {
     Renew(PermitId),
     /// That a permit's call was never sent.
     GiveBack(PermitId),
+    /// Whether to handle events.
+    Report,
 }
 
 impl OftenRoute {
     /// Which of them a request asks for; none: the router knows.
     #[must_use]
     pub fn of(method: &Method, path: &str) -> Option<Self> {
+        if path == EVENTS {
+            return (method == Method::POST).then_some(Self::Report);
+        }
         let below = path.strip_prefix(PERMITS)?;
         if below.is_empty() {
             return (method == Method::POST).then_some(Self::Take);
@@ -58,6 +64,7 @@ impl OftenRoute {
             Self::Complete(_) => "/api/v1/permits/{id}/complete",
             Self::Renew(_) => "/api/v1/permits/{id}/renew",
             Self::GiveBack(_) => "/api/v1/permits/{id}",
+            Self::Report => EVENTS,
         }
     }
 }
@@ -76,6 +83,7 @@ impl Often {
         let api = &self.0;
         match route {
             OftenRoute::Take => permits::taken(api, caller, request).await.into_response(),
+            OftenRoute::Report => floods::reported(api, caller, request).await,
             OftenRoute::Complete(id) => {
                 let completed = permits::completed(api, &caller, Ok(Path(id)), request);
                 completed.await.into_response()
@@ -101,6 +109,7 @@ mod tests {
     fn only_what_the_router_would_send_to_the_same_function_goes_past_it() {
         let post = |path: &str| OftenRoute::of(&Method::POST, path);
         assert_eq!(post("/api/v1/permits"), Some(OftenRoute::Take));
+        assert_eq!(post("/api/v1/events"), Some(OftenRoute::Report));
         let id = PermitId::random();
         let below = |action: &str| format!("/api/v1/permits/{id}{action}");
         let (complete, renew, bare) = (below("/complete"), below("/renew"), below(""));
@@ -112,6 +121,8 @@ mod tests {
             "/",
             "/api/v1/permits/",
             "/api/v1/permitsx",
+            "/api/v1/events/",
+            "/api/v1/eventsx",
             "/api/v1/permits/x/complete",
             "/api/v1/permits//complete",
             &format!("{complete}/"),
@@ -122,6 +133,7 @@ mod tests {
         }
         for method in [Method::GET, Method::PUT, Method::DELETE] {
             assert_eq!(OftenRoute::of(&method, "/api/v1/permits"), None);
+            assert_eq!(OftenRoute::of(&method, "/api/v1/events"), None);
             assert_eq!(OftenRoute::of(&method, &complete), None);
         }
         assert_eq!(OftenRoute::of(&Method::DELETE, "/api/v1/permits/x"), None);

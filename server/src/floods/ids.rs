@@ -45,11 +45,12 @@ pub(super) struct Known {
 }
 
 /// What tells the event of a report from all others, also after a restart; none: it has no id.
-pub(super) fn digest(report: &Report) -> Option<u128> {
+pub(super) fn digest(report: &Report<'_>) -> Option<u128> {
     let id = report.id.as_ref()?;
     let mut digest = Sha256::new();
     // Keys have no control characters, so that none can be read as two.
-    for part in [&report.site, &report.list, report.component.name(), "", id] {
+    let component = report.component.name();
+    for part in [&*report.site, &*report.list, component, "", &**id] {
         digest.update(part);
         digest.update([0]);
     }
@@ -116,13 +117,13 @@ mod tests {
         strikes: 1,
     };
 
-    fn report(id: Option<&str>, list: &str) -> Report {
+    fn report<'a>(id: Option<&'a str>, list: &'a str) -> Report<'a> {
         Report {
             site: "s".into(),
             list: list.into(),
             component: Component::Action,
             trigger: Trigger::Event,
-            id: id.map(str::to_owned),
+            id: id.map(Into::into),
             at: None,
         }
     }

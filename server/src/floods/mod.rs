@@ -8,6 +8,7 @@
 
 mod counts;
 mod days;
+mod decide;
 mod id_file;
 mod ids;
 mod letter;
@@ -21,6 +22,7 @@ mod view;
 mod writer;
 
 use std::{
+    borrow::Cow,
     path::Path,
     sync::{Arc, Mutex},
 };
@@ -28,7 +30,7 @@ use std::{
 use jiff::Timestamp;
 use spillway::{
     Instant,
-    flood::{Answer, Component, Decision, Event, NotCounted, Trigger},
+    flood::{Answer, Component, Decision, NotCounted, Trigger},
 };
 use tokio::sync::Semaphore;
 
@@ -36,7 +38,7 @@ use crate::{
     clock::Clock,
     limiter::Limiters,
     outbox::Outbox,
-    store::{self, FloodAct, Store, Strike},
+    store::{self, Store},
 };
 use counts::Counts;
 use id_file::IdFile;
@@ -45,6 +47,7 @@ use recorded::Recorder;
 use shard::{Shard, Shards};
 use writer::{Durable, NotWritten, Writer};
 
+pub use decide::Deciding;
 pub(crate) use letter::without_link;
 pub use letter::{Disabling, Letter, Linked, TOPIC, When, letters};
 pub use operate::{NotOperated, Paused, Whose};
@@ -84,18 +87,18 @@ struct Inner {
 
 /// An event as it is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct Report<'a> {
     /// The site's key.
-    pub site: String,
+    pub site: Cow<'a, str>,
     /// The list's key within the site.
-    pub list: String,
+    pub list: Cow<'a, str>,
     /// What would handle it.
     pub component: Component,
     /// What caused it.
     pub trigger: Trigger,
     /// What tells it from all other events of the list and component; reported again, it is
     /// answered again and not counted.
-    pub id: Option<String>,
+    pub id: Option<Cow<'a, str>>,
     /// When it happened; `None`: now.
     pub at: Option<Timestamp>,
 }
@@ -151,65 +154,6 @@ impl Floods {
         outbox: Outbox,
     ) -> Result<Self, OpenError> {
         restore::open(store, limiters, state_dir, outbox).await
-    }
-
-    /// Decides an event. It is answered by [`Decided::told`].
-    ///
-    /// # Errors
-    /// See [`NotTold`]; nothing was counted.
-    pub fn decide(&self, report: &Report) -> Result<Decided, NotTold> {
-        // Whoever could not write a strike down must not count up to it.
-        let place = self.inner.writer.reserve().map_err(|_| NotTold::Busy)?;
-        let id = ids::digest(report);
-        let mut ids = id.map(|id| self.inner.shards.ids(id));
-        let mut shard = self.inner.shards.of(&report.site);
-        let now = self.now();
-        let at = self.at(now, report.at)?;
-        if let (Some(id), Some(ids)) = (id, &mut ids)
-            && let Some((told, struck)) = ids.seen(now, id)
-        {
-            // Its first answer may not be durable yet: what is behind it in the queue is later.
-            let durable = struck.then(|| place.after_all());
-            return Ok(Decided { told, durable });
-        }
-        let day = shard.days.of(&report.site, at);
-        let event = Event {
-            site: &report.site,
-            list: &report.list,
-            component: report.component,
-            trigger: report.trigger,
-            at,
-            day,
-        };
-        let answer = shard.guard.ask(now, &event)?;
-        let told = Told::from(&answer);
-        if let (Some(id), Some(ids)) = (id, &mut ids) {
-            ids.note(Known {
-                id,
-                at: now,
-                told,
-                struck: answer.strike.is_some(),
-            });
-        }
-        let durable = answer.strike.map(|strike| {
-            let Report { site, list, .. } = report;
-            let disabling = strike.disables.then(|| Disabling {
-                policy: shard.guard.policy(site, list, report.component),
-                minute_at: self.clock().timestamp(strike.minute),
-                day_ends_at: self.clock().timestamp(day.ends),
-            });
-            place.write(FloodAct::Strike(Strike {
-                site: report.site.clone(),
-                list: report.list.clone(),
-                component: report.component,
-                strike,
-                day,
-                at: now,
-                wall_ms: self.clock().wall_now().as_millisecond(),
-                disabling,
-            }))
-        });
-        Ok(Decided { told, durable })
     }
 
     /// The engine's now.
@@ -326,6 +270,12 @@ impl Floods {
 }
 
 impl Decided {
+    /// The answer, where nothing has to be waited for.
+    #[must_use]
+    pub fn at_once(&self) -> Option<Told> {
+        self.durable.is_none().then_some(self.told)
+    }
+
     /// The answer, once what it says will not be forgotten.
     ///
     /// # Errors

@@ -53,7 +53,6 @@ pub(super) async fn open(
     state_dir: &Path,
     outbox: Outbox,
 ) -> Result<Floods, OpenError> {
-    let minutes = counts::read(state_dir)?;
     let floods = Floods {
         inner: Arc::new(Inner {
             shards: Shards::new(),
@@ -73,10 +72,10 @@ pub(super) async fn open(
     floods.restore_sites().await?;
     floods.restore_history(now).await?;
     floods.restore_recorded(now).await?;
-    for record in minutes {
+    counts::read(state_dir, |record| {
         let mut shard = floods.inner.shards.of(&record.key.site);
         shard.guard.restore_minute(now, &record);
-    }
+    })?;
     floods.restore_ids(state_dir, now)?;
     // What was read is written anew, and on its way recorded again.
     floods.write_counts()?;
@@ -89,7 +88,7 @@ pub(super) async fn open(
 /// What is there cannot be read.
 pub async fn latest(store: &Store, state_dir: &Path) -> Result<Instant, OpenError> {
     let written = store.latest_flood().await?;
-    let counted = counts::read(state_dir)?.last().map(|record| record.at);
+    let counted = counts::latest(state_dir)?;
     Ok(written.max(counted).unwrap_or_default())
 }
 

@@ -49,7 +49,7 @@ struct Job {
 
 /// Room for an act.
 #[derive(Debug)]
-pub(super) struct Place(mpsc::OwnedPermit<Job>);
+pub(super) struct Place<'a>(mpsc::Permit<'a, Job>);
 
 /// Ends when an act is written down.
 #[derive(Debug)]
@@ -77,8 +77,8 @@ impl Writer {
     }
 
     /// Room for one act, or to wait for those before.
-    pub(super) fn reserve(&self) -> Result<Place, NoRoom> {
-        let place = self.sender.clone().try_reserve_owned();
+    pub(super) fn reserve(&self) -> Result<Place<'_>, NoRoom> {
+        let place = self.sender.try_reserve();
         place.map(Place).map_err(|_| NoRoom)
     }
 
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-impl Place {
+impl Place<'_> {
     /// Has the act written. To be called where acts are decided, while their shard is locked.
     pub(super) fn write(self, act: FloodAct) -> Durable {
         self.send(Some(act))

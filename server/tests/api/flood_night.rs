@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use spillway::flood::ListKey;
 
 use crate::floods::{EVENTS, event};
 use crate::policies::ask;
@@ -62,5 +63,11 @@ async fn half_a_million_events_in_a_night() {
     );
     let disabled = app.get("/api/v1/audit?action=flood.disable").await.json();
     assert_eq!(disabled["entries"].as_array().unwrap().len(), 1);
+    let store = app.store().await;
+    let key = ListKey::new("s1", "fires itself");
+    let letters = store.flood_letters(&key, 10).await.unwrap();
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert_eq!(letters[0].message.recipient, "a@example.org");
+    store.close().await;
     app.stop().await;
 }

@@ -132,6 +132,11 @@ async fn events_are_answered_one_by_one_in_lists_and_as_lines() {
         ]
     );
     assert_eq!(report(&app, &[]).await, Vec::<String>::new());
+    // Members in their order are no object, and a bracket in a name is but a bracket.
+    let members = json!(["s1", "l1", "action", "event", null, null]);
+    assert_eq!(report(&app, &[members]).await, [bad]);
+    let odd = [event("[odd]"), event("\u{e9}\"\\ \u{1f600}")];
+    assert_eq!(report(&app, &odd).await, ["handle 1 0"; 2]);
 
     let lines = format!("{}\n\nnonsense\n{}", event("l1"), event("another"));
     let request = Request::post(EVENTS)

@@ -6,7 +6,7 @@
 //! answer says. At the end the database is counted. Minutes last a tenth of a second.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     path::Path,
     time::{Duration, Instant},
@@ -57,6 +57,7 @@ async fn what_was_answered_of_floods_survives_kill_9_once() {
     let mut lists: Vec<_> = (0..LISTS).map(List::new).collect();
     let started = start(dir.path(), &config);
     set_policy(started.dashboard).await;
+    tell_of_the_site(started.dashboard).await;
     started.kill();
     for kill in 0..kills {
         let process = start(dir.path(), &config);
@@ -95,6 +96,14 @@ async fn set_policy(to: SocketAddr) {
         .await
         .unwrap();
     assert_eq!(status, 200, "{body}");
+}
+
+/// Its one admin is owed a letter for each disablement. No mail server is configured, so that all of
+/// them stay.
+async fn tell_of_the_site(to: SocketAddr) {
+    let site = json!({ "title": "Orders", "admins": ["a@example.org"] });
+    let told = ask(to, "PUT", "/api/v1/sites/s1", "", &site).await;
+    assert_eq!(told.unwrap().0, 200);
 }
 
 impl List {
@@ -238,10 +247,13 @@ async fn count(dir: &Path, lists: &[List]) {
     for list in lists {
         let strikes = strikes_of(&acts, &list.name);
         list.check_strikes(&strikes);
-        disabled += strikes.iter().filter(|it| it.strike.disables).count();
-        let history = store
-            .flood_history(&ListKey::new("s1", &list.name), None, 1_000_000)
-            .await;
+        let of_list = strikes.iter().filter(|it| it.strike.disables).count();
+        disabled += of_list;
+        let key = ListKey::new("s1", &list.name);
+        let letters = store.flood_letters(&key, 1_000_000).await.unwrap();
+        let letters: BTreeSet<_> = letters.into_iter().map(|it| it.message.uid).collect();
+        assert_eq!(letters.len(), of_list, "letters: {list:?}");
+        let history = store.flood_history(&key, None, 1_000_000).await;
         let history = history.unwrap();
         for kind in ["pause", "resume", "enable"] {
             let there = history.iter().filter(|it| it.kind == kind).count() as u32;
@@ -254,7 +266,7 @@ async fn count(dir: &Path, lists: &[List]) {
         }
     }
     println!(
-        "{} strikes and re-enablements, {disabled} disablements",
+        "{} strikes and re-enablements, {disabled} disablements, as many letters",
         acts.len()
     );
     assert!(disabled > LISTS, "the test did too little: {disabled}");

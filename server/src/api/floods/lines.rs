@@ -11,7 +11,7 @@ use futures_util::{Stream, stream};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
 
-use super::events::{answer_text, decided, told};
+use super::events::{ANSWER_BYTES, decided, put};
 use crate::{access::Caller, floods::Floods, http::Problem};
 
 const MEDIA_TYPE: &str = "application/x-ndjson";
@@ -81,13 +81,9 @@ impl Lines {
             .drain(..number)
             .map(|line| decided(&self.floods, &self.caller, &line))
             .collect();
-        let mut answers = Vec::with_capacity(number * 48);
-        for decided in decided {
-            answers.extend(answer_text(told(decided).await));
-            answers.push(b'\n');
-        }
-        if let Some(problem) = broken {
-            answers.extend(answer_text(Err(problem)));
+        let mut answers = Vec::with_capacity(number * ANSWER_BYTES);
+        for decided in decided.into_iter().chain(broken.map(Err)) {
+            put(&mut answers, decided).await;
             answers.push(b'\n');
         }
         Some(answers.into())

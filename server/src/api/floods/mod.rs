@@ -17,6 +17,7 @@ mod steer;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::Api;
+pub(super) use events::reported;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::default()
