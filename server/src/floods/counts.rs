@@ -281,6 +281,6 @@ mod tests {
         counts
             .write(anew.plus_ms(LATE_MS_MAX + 1), &shards, &Mutex::default())
             .unwrap();
-        assert_eq!(fs::read(folder.path().join(NAME)).unwrap(), []);
+        assert_eq!(restored(folder.path()), []);
     }
 }
