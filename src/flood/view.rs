@@ -1,5 +1,7 @@
 //! What people see of lists.
 
+use smallvec::SmallVec;
+
 use super::{
     event::{Component, Day},
     guard::{Guard, List, Site},
@@ -21,7 +23,7 @@ pub struct ListView<'a> {
     /// Its site's.
     pub site_pause: Option<Pause>,
     /// Its components, those that were asked for.
-    pub components: Vec<ComponentView>,
+    pub components: SmallVec<[ComponentView; 1]>,
 }
 
 /// A component on a list.

@@ -135,6 +135,11 @@ impl Api {
         &self.limiters
     }
 
+    /// Which events are a flood.
+    pub(crate) fn floods(&self) -> &Floods {
+        &self.floods
+    }
+
     /// The routes, from the root, those of `health` included.
     pub fn routes(self, health: Health) -> Router {
         let (api, _) = described().split_for_parts();

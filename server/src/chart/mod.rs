@@ -6,12 +6,14 @@
 //! drawing has a title and a description for those who do not see it; the table beside it is
 //! the page's.
 
+mod bars;
 mod lines;
 mod paint;
 mod svg;
 mod ticks;
 mod timeline;
 
+pub use bars::{Bars, Stack, bars};
 pub use lines::{Lines, Point, Series, Style, Unit, lines};
 pub use paint::Paint;
 pub use timeline::{Row, Stretch, Timeline, timeline};

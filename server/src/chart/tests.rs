@@ -167,3 +167,50 @@ fn states_are_told_by_height_and_colour_and_are_never_too_short_to_be_seen() {
     // Where nothing was recorded there is the track.
     assert_eq!(count(&drawing, "fill=\"var(--track)\""), 2);
 }
+
+#[test]
+fn bars_stand_upon_one_another_as_high_as_their_numbers() {
+    let stack = |paint, values: [f64; 3]| Stack {
+        paint,
+        values: values.to_vec(),
+    };
+    let drawing = bars(&Bars {
+        title: "Strikes",
+        description: "Three days.",
+        span: hour(),
+        stacks: vec![
+            stack(Paint::Fore, [4.0, 0.0, 8.0]),
+            stack(Paint::Near, [0.0, f64::NAN, 4.0]),
+        ],
+    })
+    .unwrap();
+    let heights = |paint: &str| -> Vec<f64> {
+        let rects = drawing.split("<rect ").skip(1);
+        let filled = rects.filter(|it| it.contains(&format!("fill=\"var({paint})\"")));
+        let height = |it: &str| {
+            it.split("height=\"")
+                .nth(1)?
+                .split('"')
+                .next()?
+                .parse()
+                .ok()
+        };
+        filled.filter_map(height).collect()
+    };
+    let [fore, near] = ["--fore", "--near"].map(heights);
+    assert_eq!((fore.len(), near.len()), (2, 1), "{drawing}");
+    assert!((fore[1] - 2.0 * fore[0]).abs() <= 2.0, "{fore:?}");
+    assert!((near[0] - fore[0]).abs() <= 2.0, "{near:?} {fore:?}");
+    assert!(drawing.contains("<title>Strikes</title><desc>Three days.</desc>"));
+}
+
+#[test]
+fn no_bar_at_all_is_an_empty_drawing() {
+    let drawing = bars(&Bars {
+        title: "Strikes",
+        description: "None.",
+        span: hour(),
+        stacks: Vec::new(),
+    });
+    assert!(drawing.unwrap().contains("<desc>None.</desc>"));
+}

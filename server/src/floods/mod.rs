@@ -13,9 +13,11 @@ mod id_file;
 mod ids;
 mod letter;
 mod operate;
+mod places;
 mod policies;
 mod recorded;
 mod restore;
+mod search;
 mod shard;
 mod sites;
 mod view;
@@ -56,6 +58,7 @@ pub use recorded::{
     DAYS, DayPeak, Fate, LastHour, MINUTES, NotTried, Outcome, RECORDED_FROM, Trial, Tried,
 };
 pub use restore::{OpenError, latest};
+pub use search::{Found, FoundRow, Region, Search, Totals, Wanted};
 pub use sites::{BadSite, Site};
 pub use view::{ComponentState, ListState};
 

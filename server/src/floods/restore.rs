@@ -102,14 +102,17 @@ impl Floods {
     }
 
     async fn restore_sites(&self) -> Result<(), store::Error> {
-        for (site, zone) in self.inner.store.site_zones().await? {
-            match TimeZone::get(&zone) {
-                Ok(zone) => self.inner.shards.of(&site).days.set(&site, zone),
+        for site in self.inner.store.sites().await? {
+            let mut shard = self.inner.shards.of(&site.site);
+            match TimeZone::get(&site.time_zone) {
+                Ok(zone) => shard.days.set(&site.site, zone),
                 // A zone that an older version knew; its days are UTC's then.
                 Err(_) => {
-                    tracing::warn!(site, zone, "the time zone is unknown: its days are UTC's")
+                    let (site, zone) = (&site.site, &site.time_zone);
+                    tracing::warn!(site, zone, "the time zone is unknown: its days are UTC's");
                 }
             }
+            shard.places.set(&site);
         }
         Ok(())
     }

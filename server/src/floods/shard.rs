@@ -7,7 +7,7 @@ use std::{
 
 use spillway::flood::{Component, Guard, Policy, Settings};
 
-use super::{days::Days, ids::Ids};
+use super::{days::Days, ids::Ids, places::Places};
 
 /// As many as two dozen cores keep from waiting for one another; a few more cost nothing.
 pub(super) const SHARDS: usize = 16;
@@ -27,6 +27,7 @@ pub(super) struct Shards {
 pub(super) struct Shard {
     pub(super) guard: Guard,
     pub(super) days: Days,
+    pub(super) places: Places,
 }
 
 impl Shards {
@@ -40,6 +41,7 @@ impl Shards {
             Mutex::new(Shard {
                 guard: Guard::new(settings, [Policy::default(); Component::ALL.len()]),
                 days: Days::default(),
+                places: Places::default(),
             })
         };
         Self {

@@ -122,7 +122,9 @@ impl Floods {
     pub async fn put_site(&self, site: &Site, zone: TimeZone, by: &By) -> Stored<()> {
         let at_ms = self.clock().wall_now().as_millisecond();
         self.inner.store.put_site(site, by, at_ms).await?;
-        self.inner.shards.of(&site.site).days.set(&site.site, zone);
+        let mut shard = self.inner.shards.of(&site.site);
+        shard.days.set(&site.site, zone);
+        shard.places.set(site);
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! What people see of a site's lists.
 
 use jiff::Timestamp;
-use spillway::flood::{Component, ListKey, ListView, Policy};
+use spillway::flood::{Component, ComponentView, ListKey, ListView, Policy};
 
 use super::{Floods, Letter, Stored};
-use crate::store::FloodEntry;
+use crate::store::{FloodEntry, FloodPause, StrikeDay};
 
 /// A list as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,16 +92,57 @@ impl Floods {
         Ok(letters.into_iter().map(Letter::from).collect())
     }
 
-    fn shown(&self, view: &ListView<'_>) -> ListState {
+    /// What people did to a list and its site, and what disabled it, newest first.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn deeds(
+        &self,
+        key: &ListKey,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Stored<Vec<FloodEntry>> {
+        self.inner.store.flood_deeds(key, before, limit).await
+    }
+
+    /// A list's strikes by component and day, the oldest day first.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn strike_days(&self, key: &ListKey) -> Stored<Vec<StrikeDay>> {
+        self.inner.store.strike_days(key).await
+    }
+
+    /// The pauses in force of a list and of its site, with who made them.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn pauses(&self, key: &ListKey) -> Stored<Vec<FloodPause>> {
+        self.inner.store.flood_pauses_of(key, self.now()).await
+    }
+
+    /// The number of the site's day today: days from 1970-01-01 to its date.
+    #[must_use]
+    pub fn today(&self, site: &str) -> i32 {
+        let now = self.now();
+        self.inner.shards.of(site).days.look(site, now).number
+    }
+
+    pub(super) fn component_state(&self, it: &ComponentView) -> ComponentState {
         let clock = self.clock();
-        let components = view.components.iter().map(|it| ComponentState {
+        ComponentState {
             component: it.component,
             policy: it.policy,
             count: it.count,
             strikes: it.strikes,
             stopping: it.stopping,
             disabled_since: it.disabled.map(|disabled| clock.timestamp(disabled.since)),
-        });
+        }
+    }
+
+    fn shown(&self, view: &ListView<'_>) -> ListState {
+        let clock = self.clock();
+        let components = view.components.iter().map(|it| self.component_state(it));
         ListState {
             site: view.site.to_owned(),
             list: view.list.to_owned(),

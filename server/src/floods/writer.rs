@@ -82,6 +82,11 @@ impl Writer {
         place.map(Place).map_err(|_| NoRoom)
     }
 
+    /// How many acts wait to be written.
+    pub(super) fn waiting(&self) -> usize {
+        self.sender.max_capacity() - self.sender.capacity()
+    }
+
     /// Takes no more, and ends when all that was taken is written or cannot be.
     pub(super) async fn close(&self) {
         self.end.notify_one();

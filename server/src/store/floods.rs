@@ -100,6 +100,8 @@ pub struct FloodEntry {
     pub actor: Option<String>,
     /// Why.
     pub reason: Option<String>,
+    /// Whether it concerns the whole site.
+    pub of_site: bool,
 }
 
 impl Store {
@@ -175,13 +177,14 @@ impl Store {
         Ok(found.as_ref().map(stored_site))
     }
 
-    /// All sites, and their time zones.
+    /// All sites.
     ///
     /// # Errors
     /// The database does not answer.
-    pub async fn site_zones(&self) -> Result<Vec<(String, String)>, Error> {
-        let rows = sqlx::query_as("SELECT site, time_zone FROM sites").fetch_all(&self.pool);
-        rows.await.map_err(Error::on("read the sites"))
+    pub async fn sites(&self) -> Result<Vec<Site>, Error> {
+        let rows = sqlx::query("SELECT * FROM sites").fetch_all(&self.pool);
+        let rows = rows.await.map_err(Error::on("read the sites"))?;
+        Ok(rows.iter().map(stored_site).collect())
     }
 
     /// When the last thing happened to a list, on the engine's clock, if anything did.
@@ -514,7 +517,7 @@ fn stored_act(row: &SqliteRow) -> Option<FloodAct> {
     }))
 }
 
-fn entry(row: &SqliteRow) -> FloodEntry {
+pub(super) fn entry(row: &SqliteRow) -> FloodEntry {
     FloodEntry {
         seq: row.get("seq"),
         at: instant(row.get("at_ms")),
@@ -526,5 +529,6 @@ fn entry(row: &SqliteRow) -> FloodEntry {
         until: row.get::<Option<i64>, _>("until_at_ms").map(instant),
         actor: row.get("actor"),
         reason: row.get("reason"),
+        of_site: row.get::<&str, _>("list").is_empty(),
     }
 }
