@@ -246,7 +246,8 @@ fn letters(messages: Vec<ShownMessage>) -> impl IntoView {
     }
 }
 
-fn letter(message: ShownMessage) -> impl IntoView {
+/// A message in a list of them.
+pub(crate) fn letter(message: ShownMessage) -> impl IntoView {
     let ShownMessage {
         subject,
         to,

@@ -29,6 +29,8 @@ mod erase;
 mod feed;
 #[cfg(feature = "ssr")]
 mod flood_notice;
+#[cfg(feature = "ssr")]
+mod floods;
 mod frame;
 mod instant;
 mod keys;
@@ -74,6 +76,15 @@ pub use backend::{Asked, Backend, SharedBackend};
 pub use door::{DOOR_POLICY, Door, Said, door};
 #[cfg(feature = "ssr")]
 pub use flood_notice::{FloodFact, FloodNotice, flood_notice};
+#[cfg(feature = "ssr")]
+pub use floods::{
+    DisabledRow, FLOOD_POLICIES_PATH, FLOOD_PRESETS, FLOODS_DISABLED_PATH, FloodAsked,
+    FloodComponent, FloodDeed, FloodDraft, FloodList, FloodListDraft, FloodOne, FloodPauseShown,
+    FloodPausing, FloodPolicies, FloodPolicyEditor, FloodPolicyRow, FloodRegion, FloodRow,
+    FloodTotals, FloodTrial, FloodTrialList, FloodWhose, FloodsDisabled, component_words,
+    flood_list, flood_list_live, flood_list_path, flood_pause, flood_pause_path, flood_policies,
+    flood_policy, floods, floods_confirm, floods_disabled, floods_live,
+};
 pub use frame::App;
 #[cfg(feature = "ssr")]
 pub use letter::{Letter, LetterPart, letter};
@@ -93,7 +104,7 @@ pub use pages::limits_path;
 #[cfg(feature = "ssr")]
 pub use pages::query;
 #[cfg(feature = "ssr")]
-pub use plain::{OneTime, PLAIN_POLICY, Told, Undo};
+pub use plain::{LIVE_POLICY, OneTime, PLAIN_POLICY, Told, Undo};
 #[cfg(feature = "ssr")]
 pub use settings::{OwnSession, Settings, settings};
 #[cfg(feature = "ssr")]

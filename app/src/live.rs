@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use breaker::{Breaker, BreakerReason, BreakerState, ForcedBreaker};
 pub use budget::{Budget, BudgetKey, Dimension, Layer, Scope, sort_budgets};
 pub use delta::{Delta, RecentDelta, UpstreamDelta, WorkloadDelta};
-pub use house::{CHANGES_MAX, Change, House, HousePart};
+pub use house::{Attention, CHANGES_MAX, Change, House, HousePart};
 pub use pause::{Pause, PauseScope, SetBy};
 #[cfg(any(feature = "hydrate", test))]
 pub(crate) use read::{Json, Read, member};

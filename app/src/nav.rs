@@ -7,8 +7,8 @@ use leptos::prelude::*;
 use crate::erase::Erase;
 use crate::overview::{Icon, Sign};
 use crate::pages::{
-    ACCOUNTS_PATH, ALERTS_PATH, AUDIT_PATH, LIMITS_PATH, OPERATE_PATH, OVERVIEW_PATH, Page,
-    SETTINGS_PATH, TOKENS_PATH,
+    ACCOUNTS_PATH, ALERTS_PATH, AUDIT_PATH, FLOODS_PATH, LIMITS_PATH, OPERATE_PATH, OVERVIEW_PATH,
+    Page, SETTINGS_PATH, TOKENS_PATH,
 };
 use crate::visitor::Visitor;
 
@@ -38,6 +38,14 @@ const WAYS: &[Way] = &[
         path: LIMITS_PATH,
         name: "Limits",
         icon: Icon::Limits,
+        asks: "viewer",
+        of_accounts: false,
+    },
+    Way {
+        page: Page::Floods,
+        path: FLOODS_PATH,
+        name: "Floods",
+        icon: Icon::Flood,
         asks: "viewer",
         of_accounts: false,
     },

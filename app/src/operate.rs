@@ -3,7 +3,7 @@
 
 mod background;
 mod breaker;
-mod parts;
+pub(crate) mod parts;
 
 use leptos::config::LeptosOptions;
 use leptos::prelude::*;

@@ -38,6 +38,8 @@ pub enum Page {
     Operate,
     /// `/alerts`, which the server alone renders.
     Alerts,
+    /// `/floods`, and what is below it: rendered by the server alone.
+    Floods,
     /// Anywhere else.
     #[default]
     Nowhere,
@@ -48,6 +50,9 @@ pub const OVERVIEW_PATH: &str = "/";
 
 /// Where the limits of all workloads are.
 pub const LIMITS_PATH: &str = "/limits";
+
+/// Where lists are shown by trouble.
+pub const FLOODS_PATH: &str = "/floods";
 
 /// Where trouble is listed, and who was told of it.
 pub const ALERTS_PATH: &str = "/alerts";
@@ -188,7 +193,7 @@ pub fn query(pairs: &[(&str, &str)]) -> String {
     query
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 

@@ -31,6 +31,10 @@ pub struct Plain {
 pub const PLAIN_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The same for pages that ask for what moves on them.
+pub const LIVE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 /// What became of a form: the words, and what goes with them.
 #[derive(Clone, Debug)]
 pub struct Told {
@@ -71,9 +75,84 @@ pub fn document<V: IntoView>(
     body: impl FnOnce() -> V,
 ) -> String {
     let owner = Owner::new_root(None);
-    let page = owner.with(|| around(options, plain, body().into_any()).to_html());
+    let page = owner.with(|| around(options, plain, Frame::default(), body().into_any()).to_html());
     owner.cleanup();
     page
+}
+
+/// The same around a body with parts that move: elements with `data-live`, which the page's script
+/// asks for by `part=live`. `plain.beside` is when it was so, RFC 3339; `again` are the ways to a newer
+/// page where no script runs: here, the other way of refreshing (empty: none), and whether it refreshes.
+pub fn live_document<V: IntoView>(
+    options: &LeptosOptions,
+    plain: Plain,
+    again: (String, String, bool),
+    body: impl FnOnce() -> V,
+) -> String {
+    let owner = Owner::new_root(None);
+    let page = owner.with(|| {
+        let at = plain.beside.clone();
+        let plain = Plain {
+            beside: String::new(),
+            ..plain
+        };
+        let frame = Frame {
+            beside: Some((as_of(at), connection()).into_any()),
+            above: Some(snapshot(again).into_any()),
+            script: Some(view! { <script src="/live-parts.js" defer></script> }.into_any()),
+        };
+        around(options, plain, frame, body().into_any()).to_html()
+    });
+    owner.cleanup();
+    page
+}
+
+/// When what the page shows was so.
+pub fn as_of(at: String) -> impl IntoView {
+    view! { <p class="as-of" data-live="as-of">"As of " {instant(at)}</p> }
+}
+
+/// How current it is; the script says, and shows it.
+fn connection() -> impl IntoView {
+    view! {
+        <p class="connection" data-connection="" hidden>
+            <svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
+                <circle cx="4" cy="4" r="4"></circle>
+            </svg>
+            <b></b>
+            " "
+            <small></small>
+        </p>
+        <button type="button" class="quiet" data-pause="" hidden>"Pause updates"</button>
+    }
+}
+
+/// That it is a snapshot without scripts, and what the script says to those who listen, or when
+/// what is shown is old.
+fn snapshot((here, other, refreshes): (String, String, bool)) -> impl IntoView {
+    let other = (!other.is_empty()).then(|| {
+        let words = if refreshes {
+            "Stop that"
+        } else {
+            "Keep asking"
+        };
+        view! { " " <a href=other>{words}</a> }
+    });
+    let text = match refreshes {
+        true => "This page asks again every 10 s.",
+        false => "JavaScript is off: this page is a snapshot.",
+    };
+    view! {
+        <noscript>
+            <p class="again">{text} " " <a href=here.clone()>"Ask again now"</a> {other}</p>
+        </noscript>
+        <p class="unseen" role="status" data-announce=""></p>
+        <p class="notice full" data-old="" hidden>
+            <b></b>
+            " What you see may have changed since. "
+            <a href=here>"Load the page again"</a>
+        </p>
+    }
 }
 
 /// An instant of RFC 3339 in words: `2026-12-01 06:00:00 UTC`.
@@ -82,7 +161,23 @@ pub fn instant(at: String) -> impl IntoView {
     view! { <time datetime=at>{words}</time> }
 }
 
-fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView + use<> {
+/// What pages that move have beside others.
+#[derive(Default)]
+struct Frame {
+    /// Beside the heading.
+    beside: Option<AnyView>,
+    /// Above all else.
+    above: Option<AnyView>,
+    /// Another script.
+    script: Option<AnyView>,
+}
+
+fn around(
+    options: &LeptosOptions,
+    plain: Plain,
+    frame: Frame,
+    body: AnyView,
+) -> impl IntoView + use<> {
     let Plain {
         page,
         visitor,
@@ -109,11 +204,14 @@ fn around(options: &LeptosOptions, plain: Plain, body: AnyView) -> impl IntoView
                     <header>
                         <h1>{title}</h1>
                         {beside}
+                        {frame.beside}
                     </header>
+                    {frame.above}
                     {told.map(tell)}
                     {body}
                 </main>
                 <script src="/local-time.js" defer></script>
+                {frame.script}
             </body>
         </html>
     }

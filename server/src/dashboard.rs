@@ -6,6 +6,8 @@ mod alerts;
 mod audit;
 mod csv;
 mod door;
+mod flood_policies;
+mod floods;
 mod limits;
 mod operate;
 mod settings;
@@ -123,6 +125,8 @@ pub(crate) fn described() -> Router<Pages> {
         .merge(audit::routes())
         .merge(alerts::routes())
         .merge(door::routes())
+        .merge(flood_policies::routes())
+        .merge(floods::routes())
         .merge(operate::routes())
         .merge(settings::routes())
         .merge(site::routes())
@@ -171,6 +175,7 @@ pub(crate) struct Pages {
 struct Desk {
     outbox: told::Outbox,
     verifier: audit::Verifier,
+    looks: floods::Looks,
 }
 
 impl Pages {

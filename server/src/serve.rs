@@ -453,6 +453,7 @@ impl House {
             self.store.clone(),
             Arc::clone(&self.limiters),
             self.history(),
+            self.floods.clone(),
         )
     }
 

@@ -72,7 +72,7 @@ fn change(change: Change) -> AnyView {
 
 /// Both sides, and the way to save nevertheless, which needs a mark to be set first: it cannot be
 /// pressed by whoever presses "Apply" twice.
-pub(super) fn conflict(conflict: Conflict, path: String) -> AnyView {
+pub(crate) fn conflict(conflict: Conflict, path: String) -> AnyView {
     let (base, version) = (conflict.base, conflict.theirs.version);
     view! {
         <section class="card conflict" aria-labelledby="conflict">
@@ -109,7 +109,7 @@ pub(super) fn conflict(conflict: Conflict, path: String) -> AnyView {
 }
 
 /// What a rollback changes, and the button that does it.
-pub(super) fn rollback(back: Rollback, path: &str) -> AnyView {
+pub(crate) fn rollback(back: Rollback, path: &str) -> AnyView {
     let version = back.made.version;
     let action = format!("{path}/rollback");
     let other = path.to_owned();

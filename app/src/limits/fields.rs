@@ -252,7 +252,7 @@ pub(super) fn explained(field: NumberField) -> AnyView {
 }
 
 /// Why something is done: it has to be said.
-pub(super) fn reason_field(id: &'static str, reason: Typed, shut: bool) -> AnyView {
+pub(crate) fn reason_field(id: &'static str, reason: Typed, shut: bool) -> AnyView {
     let wrong = said(id, &reason);
     view! {
         <label>

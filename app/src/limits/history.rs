@@ -42,7 +42,7 @@ pub struct History {
     pub older: Option<i64>,
 }
 
-pub(super) fn history(history: History, path: &str, may_edit: bool) -> AnyView {
+pub(crate) fn history(history: History, path: &str, may_edit: bool) -> AnyView {
     let rows = history.versions.into_iter();
     let rows = rows.map(|past| row(past, path, may_edit)).collect_view();
     let older = history.older.map(|before| {
@@ -86,7 +86,7 @@ fn row(past: Past, path: &str, may_edit: bool) -> AnyView {
 }
 
 /// Who made a version, when and why.
-pub(super) fn made(made: Made) -> AnyView {
+pub(crate) fn made(made: Made) -> AnyView {
     view! {
         <p>
             <b>{format!("Version {}", made.version)}</b>

@@ -21,9 +21,12 @@ use crate::plain::{Plain, document};
 use crate::visitor::Visitor;
 
 pub use change::{Change, Conflict, Rollback};
+pub(crate) use change::{conflict, rollback};
 pub use editor::Editor;
+pub(crate) use fields::reason_field;
 pub use fields::{Draft, LayerDraft, NumberField, OwnDraft, Typed};
 pub use history::{History, Made, Past};
+pub(crate) use history::{history, made};
 pub use list::{Limited, LimitsList};
 pub use trial::{Lane, Trial};
 
@@ -67,7 +70,7 @@ fn plain(visitor: Visitor, title: String, beside: String) -> Plain {
 }
 
 /// What is said above a page, if anything is.
-fn notices(said: Vec<Said>) -> AnyView {
+pub(crate) fn notices(said: Vec<Said>) -> AnyView {
     let said = said.into_iter().map(crate::door::notice);
     said.collect_view().into_any()
 }

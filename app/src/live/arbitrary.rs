@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
+    Attention,
     Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, ForcedBreaker, House,
     HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second, SetBy,
     State, Upstream, UserState, Workload,
@@ -185,6 +186,13 @@ fn house(number: u32) -> House {
             .map(|n| Change {
                 who: format!("w{n}"),
                 ..Change::default()
+            })
+            .collect(),
+        attention: (0..number)
+            .map(|n| Attention {
+                says: format!("s{n}"),
+                path: "/floods".to_owned(),
+                way: "way".to_owned(),
             })
             .collect(),
         ..House::default()

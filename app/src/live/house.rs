@@ -15,9 +15,24 @@ pub struct House {
     /// How many more there were.
     #[serde(default)]
     pub more_changes: u64,
+    /// What waits for a person, the most urgent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attention: Vec<Attention>,
     /// Why the changes are not known; empty: they are.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unknown: String,
+}
+
+/// Something that nothing puts right but a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(utoipa::ToSchema))]
+pub struct Attention {
+    /// What, in a sentence.
+    pub says: String,
+    /// The path of the dashboard's page where it is put right.
+    pub path: String,
+    /// What the way there is called.
+    pub way: String,
 }
 
 /// The most changes that are told.

@@ -6,6 +6,7 @@
 //! here reads all that it can write.
 
 use super::{
+    Attention,
     Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension,
     ForcedBreaker, House, HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue,
     RecentDelta, Scope, Second, SetBy, State, Upstream, UpstreamDelta, UserState, Workload,
@@ -158,7 +159,8 @@ choices! {
 
 structs! {
     State { as_of started_at time_scale upstreams house }
-    House { parts throttled changes more_changes unknown }
+    House { parts throttled changes more_changes attention unknown }
+    Attention { says path way }
     HousePart { name said is_trouble }
     Change { at who what why }
     Upstream { name unwritable pauses forced workloads }

@@ -49,7 +49,7 @@ pub(super) fn hidden(target: &Target) -> impl IntoView + use<> {
 }
 
 /// Why, for the log.
-pub(super) fn reason(typed: &str, disabled: bool) -> impl IntoView + use<> {
+pub(crate) fn reason(typed: &str, disabled: bool) -> impl IntoView + use<> {
     let typed = typed.to_owned();
     view! {
         <label>
@@ -61,7 +61,7 @@ pub(super) fn reason(typed: &str, disabled: bool) -> impl IntoView + use<> {
 }
 
 /// For how long: offered lengths, in minutes, or an instant.
-pub(super) fn lasting(
+pub(crate) fn lasting(
     offered: &'static [(&'static str, &'static str)],
     disabled: bool,
 ) -> impl IntoView {
@@ -84,7 +84,7 @@ pub(super) fn lasting(
 }
 
 /// Why nothing can be changed here, if so.
-pub(super) fn why_not(why_not: &str) -> impl IntoView + use<> {
+pub(crate) fn why_not(why_not: &str) -> impl IntoView + use<> {
     let why_not = why_not.to_owned();
     (!why_not.is_empty()).then(|| view! { <p class="means">{why_not}</p> })
 }

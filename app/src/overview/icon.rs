@@ -27,6 +27,8 @@ pub enum Icon {
     Home,
     /// What may be used: a gate.
     Limits,
+    /// Floods: waves.
+    Flood,
     /// Trouble that somebody is told of: a bell.
     Alerts,
     /// What is one's own: sliders.
@@ -67,6 +69,9 @@ impl Icon {
             Self::Alerts => "M6 17h12l-2-3v-4a4 4 0 0 0-8 0v4zM10 20h4",
             Self::Settings => {
                 "M4 7h9M19 7h1M13 7a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 17h1M11 17h9M5 17a3 3 0 1 0 6 0a3 3 0 1 0-6 0"
+            }
+            Self::Flood => {
+                "M3 7c3-3 6 3 9 0s6 3 9 0M3 13c3-3 6 3 9 0s6 3 9 0M3 19c3-3 6 3 9 0s6 3 9 0"
             }
             Self::Limits => "M3 4h18M6 4v16M18 4v16M6 13h12",
             Self::Home => "M3 11l9-7 9 7v9h-6v-6H9v6H3z",

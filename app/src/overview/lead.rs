@@ -15,7 +15,7 @@ mod own;
 mod quota;
 mod trip;
 
-use leptos::either::Either;
+use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
 use super::name;
@@ -45,6 +45,8 @@ pub enum Part {
     Text(String),
     /// An instant, RFC 3339 in UTC.
     At(String),
+    /// The way to a page: its path, and what it is called.
+    Way(String, String),
 }
 
 /// The first sentence and what explains it.
@@ -75,7 +77,7 @@ pub fn lead(state: &State, gateway_url: &str, now_ms: i64) -> Lead {
         all(state).partition(|it| it.budget.scope == Scope::User);
     let own = own::unwritable(state).or_else(|| own::lost(state, now_ms));
     if own.is_none() && users.is_empty() && shared.is_empty() {
-        return calm::empty(state, gateway_url);
+        return with_attention(calm::empty(state, gateway_url), state);
     }
     let mut lead = own
         .or_else(|| trip::shared_stopped(&shared, now_ms))
@@ -87,6 +89,26 @@ pub fn lead(state: &State, gateway_url: &str, now_ms: i64) -> Lead {
         .or_else(|| near::in_flight(&users))
         .unwrap_or_else(|| calm::clear(state, &users));
     lead.detail.push(Part::Text(waiting(state)));
+    with_attention(lead, state)
+}
+
+/// Says what waits for a person, first where nothing else is wrong.
+fn with_attention(mut lead: Lead, state: &State) -> Lead {
+    for it in state.house.iter().flat_map(|house| &house.attention) {
+        let way = Part::Way(it.path.clone(), it.way.clone());
+        match lead.tone {
+            Tone::Empty | Tone::Clear => {
+                let before = std::mem::replace(&mut lead.headline, it.says.clone());
+                lead.tone = Tone::Some;
+                let before = Part::Text([". ", &before, " "].concat());
+                lead.detail.splice(0..0, [way, before]);
+            }
+            Tone::Some | Tone::All => {
+                let says = Part::Text([" ", &it.says, " "].concat());
+                lead.detail.extend([says, way, Part::Text(".".to_owned())]);
+            }
+        }
+    }
     lead
 }
 
@@ -117,8 +139,9 @@ pub fn LeadSection(
         said.with(|lead| lead.detail.clone())
             .into_iter()
             .map(|part| match part {
-                Part::Text(text) => Either::Left(text),
-                Part::At(at) => Either::Right(view! { <At at=Signal::stored(at) style=InWords/> }),
+                Part::Text(text) => EitherOf3::A(text),
+                Part::At(at) => EitherOf3::B(view! { <At at=Signal::stored(at) style=InWords/> }),
+                Part::Way(path, words) => EitherOf3::C(view! { <a href=path>{words}</a> }),
             })
             .collect_view()
     };

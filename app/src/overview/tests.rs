@@ -147,6 +147,7 @@ fn what_was_changed_and_how_spillway_is_stands_below_and_names_are_texts() {
             why: "quarter close".to_owned(),
         }],
         more_changes: 2,
+        attention: Vec::new(),
         unknown: String::new(),
     });
     let html = rendered(state.clone());

@@ -18,7 +18,7 @@ use crate::overview::{WorkloadValues, wording::workload_title};
 use crate::pages::{OVERVIEW_PATH, Page, limits_path, workload_page_path};
 use crate::status::Header;
 use crate::visitor::Visitor;
-use figure::figure;
+pub(crate) use figure::figure;
 pub use figure::{Figure, Legend};
 use users::users;
 pub use users::{Show, UserList};

@@ -102,14 +102,7 @@ async fn messages(store: &Store, now: Timestamp) -> Result<Vec<ShownMessage>, st
 }
 
 fn shown_message(message: StoredMessage, now: Timestamp) -> ShownMessage {
-    let fate = match message.state {
-        MessageState::Waiting if message.attempts > 0 => Fate::Delayed,
-        MessageState::Waiting => Fate::Waiting,
-        MessageState::Sending => Fate::Sending,
-        MessageState::Sent => Fate::Sent,
-        MessageState::Failed => Fate::Failed,
-        MessageState::Merged => Fate::Merged,
-    };
+    let fate = fate(message.state, message.attempts);
     // What is due is tried as soon as whoever takes it is asked again.
     let next_ms = message.not_before_ms.max(now.as_millisecond());
     let at_ms = match fate {
@@ -128,6 +121,18 @@ fn shown_message(message: StoredMessage, now: Timestamp) -> ShownMessage {
         at: instant(at_ms),
         attempts: message.attempts,
         error: message.error.unwrap_or_default(),
+    }
+}
+
+/// What became of a message that was tried so often.
+pub(super) fn fate(state: MessageState, attempts: i64) -> Fate {
+    match state {
+        MessageState::Waiting if attempts > 0 => Fate::Delayed,
+        MessageState::Waiting => Fate::Waiting,
+        MessageState::Sending => Fate::Sending,
+        MessageState::Sent => Fate::Sent,
+        MessageState::Failed => Fate::Failed,
+        MessageState::Merged => Fate::Merged,
     }
 }
 

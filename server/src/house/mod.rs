@@ -10,10 +10,17 @@ use std::{
 };
 
 use jiff::Timestamp;
-use spillway_app::live::{self, CHANGES_MAX, HousePart};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use spillway_app::{
+    FLOODS_DISABLED_PATH,
+    live::{self, Attention, CHANGES_MAX, HousePart},
+};
+use tokio::{
+    task::spawn_blocking,
+    time::{MissedTickBehavior, interval, timeout},
+};
 
 use crate::{
+    floods::{Floods, Region, Search},
     history::{History, Range},
     limiter::{JournalHealth, Limiters},
     store::{AuditQuery, Kind, OutboxFigures, Store},
@@ -28,6 +35,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// Journals are synced each second; one that has not been for so long is behind.
 const BEHIND: Duration = Duration::from_secs(5);
 
+/// From here on waiting strikes are trouble: more than one commit takes.
+const UNWRITTEN_MANY: usize = 512;
+
 /// How far back changes are told.
 const HOUR_MS: i64 = 3_600_000;
 
@@ -40,17 +50,19 @@ pub struct House {
     store: Store,
     limiters: Arc<Limiters>,
     history: History,
+    floods: Floods,
     known: Arc<RwLock<Option<live::House>>>,
 }
 
 impl House {
     /// Of a server with this database and these limiters; nothing is known before the first look.
     #[must_use]
-    pub fn new(store: Store, limiters: Arc<Limiters>, history: History) -> Self {
+    pub fn new(store: Store, limiters: Arc<Limiters>, history: History, floods: Floods) -> Self {
         Self {
             store,
             limiters,
             history,
+            floods,
             known: Arc::default(),
         }
     }
@@ -106,13 +118,25 @@ impl House {
                 Err(error) => return self.without_database(error.to_string()),
             }
         }
+        let (guard, attention) = self.floods().await;
+        parts.push(guard);
         live::House {
             parts,
+            attention,
             throttled: self.throttled(now_ms).await,
             changes,
             more_changes: more as u64,
             unknown: String::new(),
         }
+    }
+
+    /// How the flood guard is, and what it disabled that waits for a person.
+    async fn floods(&self) -> (HousePart, Vec<Attention>) {
+        let floods = self.floods.clone();
+        let unwritten = floods.unwritten();
+        let all = spawn_blocking(move || floods.search(&Search::default()).totals.all);
+        let all = all.await.unwrap_or_default();
+        (guard(&all, unwritten), disabled(all.disabled))
     }
 
     fn without_database(&self, said: String) -> live::House {
@@ -180,6 +204,44 @@ fn sending(kind: Kind, figures: &OutboxFigures, now_ms: i64) -> HousePart {
     }
 }
 
+/// How the flood guard is, and whether that is trouble: strikes wait for the database.
+fn guard(all: &Region, unwritten: usize) -> HousePart {
+    let lists = match all.lists {
+        0 => "no list yet".to_owned(),
+        1 => "1 list".to_owned(),
+        lists => format!("{lists} lists"),
+    };
+    let said = match unwritten {
+        0..UNWRITTEN_MANY => format!("{lists}, {} disabled, {} paused", all.disabled, all.paused),
+        many => format!("{many} strikes wait to be written"),
+    };
+    HousePart {
+        name: "Flood guard".to_owned(),
+        said,
+        is_trouble: unwritten >= UNWRITTEN_MANY,
+    }
+}
+
+/// What is disabled, as what waits for a person.
+fn disabled(components: u64) -> Vec<Attention> {
+    let (says, way) = match components {
+        0 => return Vec::new(),
+        1 => (
+            "A component is disabled by floods.".to_owned(),
+            "Look at it",
+        ),
+        many => (
+            format!("{many} components are disabled by floods."),
+            "Look at them",
+        ),
+    };
+    vec![Attention {
+        says,
+        path: FLOODS_DISABLED_PATH.to_owned(),
+        way: way.to_owned(),
+    }]
+}
+
 /// How a journal is, and whether that is trouble.
 fn journal(health: JournalHealth) -> (String, bool) {
     match health {
@@ -216,6 +278,27 @@ mod tests {
             let part = sending(Kind::Mail, &figures, 200_000);
             assert_eq!((part.said.as_str(), part.is_trouble), (said, is_trouble));
         }
+    }
+
+    #[test]
+    fn what_is_disabled_waits_for_a_person_and_what_is_unwritten_is_trouble() {
+        let all = |lists, disabled| Region {
+            lists,
+            disabled,
+            ..Region::default()
+        };
+        assert_eq!(
+            guard(&all(0, 0), 0).said,
+            "no list yet, 0 disabled, 0 paused"
+        );
+        let well = guard(&all(12, 2), 511);
+        assert_eq!(
+            (well.said.as_str(), well.is_trouble),
+            ("12 lists, 2 disabled, 0 paused", false)
+        );
+        assert!(guard(&all(12, 2), 512).is_trouble);
+        assert!(disabled(0).is_empty());
+        assert_eq!(disabled(2)[0].says, "2 components are disabled by floods.");
     }
 
     #[test]

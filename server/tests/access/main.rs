@@ -14,6 +14,7 @@ mod audit;
 mod audit_page;
 mod bearers;
 mod entry;
+mod flood_pages;
 mod limits;
 mod matrix;
 mod networks;

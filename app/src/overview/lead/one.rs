@@ -136,7 +136,7 @@ mod tests {
         for part in lead.detail {
             text += " ";
             match part {
-                Part::Text(part) | Part::At(part) => text += part.trim(),
+                Part::Text(part) | Part::At(part) | Part::Way(_, part) => text += part.trim(),
             }
         }
         text

@@ -12,6 +12,7 @@ fn said(lead: &Lead) -> String {
         .map(|part| match part {
             Part::Text(text) => text.as_str(),
             Part::At(at) => crate::instant::time_of_day(at),
+            Part::Way(_, words) => words.as_str(),
         })
         .collect()
 }
@@ -370,5 +371,39 @@ fn throttling_that_nothing_here_explains_is_explained() {
             "It was throttled though room was left: someone else uses the quota, or the limit is lower."
         ),
         "{detail}"
+    );
+}
+
+#[test]
+fn what_waits_for_a_person_is_said_first_where_nothing_else_is_wrong() {
+    let house = crate::live::House {
+        attention: vec![crate::live::Attention {
+            says: "2 components are disabled by floods.".to_owned(),
+            path: "/floods/disabled".to_owned(),
+            way: "Re-enable them".to_owned(),
+        }],
+        ..crate::live::House::default()
+    };
+    let mut calm = state(vec![budget("a@b", onenote((1, 0), (1, 0), (0, 0)))]);
+    calm.house = Some(house.clone());
+    let calm = lead(&calm, "", NOW);
+    assert_eq!(calm.tone, Tone::Some);
+    assert_eq!(calm.headline, "2 components are disabled by floods.");
+    let words = said(&calm);
+    assert!(
+        words.starts_with("Re-enable them. All clear: 1 user"),
+        "{words}"
+    );
+    let mut busy = overview();
+    busy.house = Some(house);
+    let busy = lead(&busy, "", NOW);
+    assert!(
+        busy.headline.starts_with("One user is out of quota"),
+        "{busy:?}"
+    );
+    let words = said(&busy);
+    assert!(
+        words.ends_with(" 2 components are disabled by floods. Re-enable them."),
+        "{words}"
     );
 }
