@@ -20,6 +20,8 @@ mod backend;
 )]
 mod connection;
 #[cfg(feature = "ssr")]
+mod demo_mails;
+#[cfg(feature = "ssr")]
 mod door;
 mod erase;
 #[cfg_attr(
@@ -72,6 +74,8 @@ pub use alerts::{Alerts, Fate, ShownIncident, ShownMessage, alerts};
 pub use audit::{Audit, AuditChange, AuditEntry, AuditFilters, ChainState, Verified, audit};
 #[cfg(feature = "ssr")]
 pub use backend::{Asked, Backend, SharedBackend};
+#[cfg(feature = "ssr")]
+pub use demo_mails::{DemoMail, demo_mails};
 #[cfg(feature = "ssr")]
 pub use door::{DOOR_POLICY, Door, Said, door};
 #[cfg(feature = "ssr")]

@@ -42,8 +42,13 @@ struct Demo {
 
 impl Demo {
     fn start(arguments: &[&str]) -> Self {
-        let free = ["--listen", "--gateway-listen", "--simulator-listen"]
-            .map(|flag| [flag, "127.0.0.1:0"]);
+        let free = [
+            "--listen",
+            "--gateway-listen",
+            "--simulator-listen",
+            "--mailbox-listen",
+        ]
+        .map(|flag| [flag, "127.0.0.1:0"]);
         let mut child = spillway()
             .arg("demo")
             .args(free.concat())
@@ -288,7 +293,12 @@ async fn over_tls_its_users_and_whoever_trusts_its_authority_are_served() {
 fn what_cannot_be_listened_on_is_named_by_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let flags = ["--listen", "--gateway-listen", "--simulator-listen"];
+    let flags = [
+        "--listen",
+        "--gateway-listen",
+        "--simulator-listen",
+        "--mailbox-listen",
+    ];
     for flag in flags {
         for (address, problem) in [
             (taken.as_str(), "cannot listen on"),
@@ -360,5 +370,61 @@ async fn steering_takes_one_of_the_accounts_that_it_prints() {
         let cookie = support::people::cookie(&reply);
         assert_eq!(pause(Some(&cookie)).await.status, StatusCode::OK);
     }
+    demo.end();
+}
+
+/// Its form platform asks from the start; the list whose rule fires itself is disabled, the import
+/// paused, the others are left alone, and the mails have a page.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_fires_itself_is_disabled_and_the_mails_have_a_page() {
+    let demo = Demo::start(&[
+        "--time-scale",
+        "300",
+        "--scan-users",
+        "0",
+        "--crawl-users",
+        "0",
+    ]);
+    let lists = |site: &'static str| {
+        let dashboard = demo.dashboard;
+        async move { get(dashboard, &format!("/api/v1/sites/{site}/lists")).await }
+    };
+    let state = |lists: &Value, name: &str| {
+        let lists = lists["lists"].as_array().unwrap();
+        let list = lists.iter().find(|it| it["list"] == name);
+        list.map(|it| {
+            it["components"][0]["state"]
+                .as_str()
+                .unwrap_or("none")
+                .to_owned()
+        })
+    };
+    let begun = Instant::now();
+    while state(&lists("garden").await, "Loyalty points").as_deref() != Some("disabled") {
+        assert!(begun.elapsed() < 3 * PATIENCE, "it is not disabled");
+        tokio::time::sleep(LOOK).await;
+    }
+    let garden = lists("garden").await;
+    assert_eq!(
+        state(&garden, "Orders").as_deref(),
+        Some("open"),
+        "{garden}"
+    );
+    let school = lists("school").await;
+    let import = school["lists"].as_array().unwrap().iter();
+    let import = import.filter(|it| it["list"].as_str().unwrap().contains("2019"));
+    assert!(
+        import.clone().all(|it| it["paused_until"].is_string()),
+        "{school}"
+    );
+    assert_eq!(import.count(), 1, "{school}");
+    let mails = address(&demo.banner, "Mail        http://", "/mails");
+    let page = Request::get("/mails").body(Full::default()).unwrap();
+    let page = send(mails, page).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text().contains("Mail of the demo"), "{}", page.text());
+    let elsewhere = Request::get("/mails").header("host", "evil.example");
+    let elsewhere = send(mails, elsewhere.body(Full::default()).unwrap()).await;
+    assert_eq!(elsewhere.status, StatusCode::MISDIRECTED_REQUEST);
     demo.end();
 }

@@ -13,7 +13,8 @@ use super::{
 /// `spillway demo`
 ///
 /// Everything in one process: a OneNote lookalike that enforces the real limits, the
-/// server in front of it, and users who call through the gateway as any client would.
+/// server in front of it, users who call through the gateway as any client would, and a form
+/// platform some of whose events are a flood.
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct Demo {
@@ -26,6 +27,9 @@ pub struct Demo {
     /// Where the simulator listens; loopback only
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3002")]
     pub simulator_listen: SocketAddr,
+    /// Where the mails are shown that Spillway sends in the demo; loopback only
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3003")]
+    pub mailbox_listen: SocketAddr,
     /// Speak TLS on both ports, as SDKs insist on, with a certificate made for this run; its
     /// authority, for clients to trust, is written beside the database
     #[arg(long)]
@@ -83,12 +87,13 @@ impl Demo {
         )?))
     }
 
-    /// All three addresses must be this machine's own: nothing here asks who calls.
+    /// All addresses must be this machine's own: nothing here asks who calls.
     pub(super) fn check(&self) -> Result<(), Error> {
         let addresses = [
             ("--listen", self.listen),
             ("--gateway-listen", self.gateway_listen),
             ("--simulator-listen", self.simulator_listen),
+            ("--mailbox-listen", self.mailbox_listen),
         ];
         match addresses
             .into_iter()

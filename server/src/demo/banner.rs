@@ -20,6 +20,7 @@ pub(super) struct Banner<'a> {
     temporary: bool,
     ca: Option<&'a Path>,
     accounts: &'a [Made],
+    mails: Option<SocketAddr>,
 }
 
 impl<'a> Banner<'a> {
@@ -37,6 +38,7 @@ impl<'a> Banner<'a> {
             temporary: folder.is_temporary(),
             ca: None,
             accounts: &[],
+            mails: None,
         }
     }
 
@@ -51,6 +53,14 @@ impl<'a> Banner<'a> {
     /// Says with which accounts people steer.
     pub(super) fn and_accounts(self, accounts: &'a [Made]) -> Self {
         Self { accounts, ..self }
+    }
+
+    /// Says where mail lands.
+    pub(super) fn and_mails(self, at: SocketAddr) -> Self {
+        Self {
+            mails: Some(at),
+            ..self
+        }
     }
 
     /// Writes it to standard output; that nobody reads it is no reason to end.
@@ -137,8 +147,14 @@ impl fmt::Display for Banner<'_> {
         )?;
         writeln!(
             f,
-            "  Simulator   http://{simulator}/_sim/stats     the referee: what arrived, what it rejected\n"
+            "  Simulator   http://{simulator}/_sim/stats     the referee: what arrived, what it rejected"
         )?;
+        if let Some(mails) = self.mails {
+            writeln!(
+                f,
+                "  Mail        http://{mails}/mails     what Spillway sends lands here: the first when a list is disabled\n"
+            )?;
+        }
         self.steering(f)?;
         self.certificates(f)?;
         self.time(f)?;
@@ -186,6 +202,7 @@ mod tests {
         });
         Banner::new(&line.demo, &ready, ([127, 0, 0, 1], 3002).into(), &folder)
             .with(certificates.as_ref())
+            .and_mails(([127, 0, 0, 1], 3003).into())
             .to_string()
     }
 
@@ -199,6 +216,7 @@ mod tests {
         for part in [
             "http://127.0.0.1:3001/graph/",
             "http://127.0.0.1:3002/_sim/stats",
+            "http://127.0.0.1:3003/mails",
             "in 60 s",
             "Ctrl-C",
             "/data.",

@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 
 use spillway_simulator::SettingsError;
 
-use super::{accounts, authority};
+use super::{accounts, authority, platform};
 use crate::{config, http::BindError, serve};
 
 /// Why the demo could not start, or not end well.
@@ -41,6 +41,9 @@ pub enum Error {
     /// The accounts to steer with cannot be made.
     #[error("--data-dir: its accounts")]
     Accounts(#[from] accounts::Error),
+    /// The sites of the form platform cannot be told.
+    #[error("--data-dir: its sites")]
+    Sites(#[from] platform::NotTold),
     /// There are no certificates.
     #[error("--tls")]
     Certificates(#[from] authority::Error),

@@ -16,10 +16,11 @@ pub(super) const APP: &str = "note-bridge";
 /// otherwise be refused.
 const HOLD_MS_MAX: u64 = 70_000;
 
-/// The configuration of a server in front of the simulator at `simulator`.
+/// The configuration of a server in front of the simulator at `simulator`, with its mail to `smtp`.
 pub(super) fn config(
     demo: &Demo,
     simulator: SocketAddr,
+    smtp: SocketAddr,
     folder: &Folder<'_>,
     certificates: Option<&Files>,
 ) -> Result<Config, Error> {
@@ -29,7 +30,11 @@ pub(super) fn config(
          presets = ['onenote']\n\
          app = '{APP}'\n\
          user_from = 'token'\n\
-         hold_max_ms = {HOLD_MS_MAX}\n"
+         hold_max_ms = {HOLD_MS_MAX}\n\
+         [mail]\n\
+         smtp_url = 'smtp://{smtp}?tls=none'\n\
+         from = 'Spillway <spillway@demo.invalid>'\n\
+         to = ['operators@demo.invalid']\n"
     ))?;
     config.server.listen = demo.listen;
     config.server.gateway_listen = demo.gateway_listen;

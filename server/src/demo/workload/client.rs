@@ -103,11 +103,7 @@ impl Gateway {
     /// # Errors
     /// No such authority can be trusted.
     pub fn new(ca: Option<&Path>) -> Result<Self, DemoError> {
-        let trust = trust(ca).map_err(DemoError::Trust)?;
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new().with_tls_config(trust);
-        let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
+        let connector = Self::connector(ca)?;
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE_MAX)
@@ -119,6 +115,20 @@ impl Gateway {
             #[cfg(test)]
             direct: None,
         })
+    }
+
+    /// What connects, trusting that authority alone.
+    ///
+    /// # Errors
+    /// No such authority can be trusted.
+    pub(in crate::demo) fn connector(
+        ca: Option<&Path>,
+    ) -> Result<HttpsConnector<HttpConnector>, DemoError> {
+        let trust = trust(ca).map_err(DemoError::Trust)?;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        let tls = HttpsConnectorBuilder::new().with_tls_config(trust);
+        Ok(tls.https_or_http().enable_http1().wrap_connector(tcp))
     }
 
     /// The same at an address.

@@ -6,30 +6,30 @@ use std::{ops::RangeInclusive, time::Duration};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
 
 #[derive(Debug)]
-pub(super) struct Dice(StdRng);
+pub(in crate::demo) struct Dice(StdRng);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::demo) fn new(seed: u64) -> Self {
         Self(StdRng::seed_from_u64(seed))
     }
 
     /// Dice of their own for somebody else.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(in crate::demo) fn fork(&mut self) -> Self {
         Self::new(self.0.random())
     }
 
     /// A number of `range`, each as likely.
-    pub(super) fn number(&mut self, range: RangeInclusive<usize>) -> usize {
+    pub(in crate::demo) fn number(&mut self, range: RangeInclusive<usize>) -> usize {
         self.0.random_range(range)
     }
 
     /// A length of `range_s`, in seconds, each as likely.
-    pub(super) fn seconds(&mut self, range_s: RangeInclusive<f64>) -> Duration {
+    pub(in crate::demo) fn seconds(&mut self, range_s: RangeInclusive<f64>) -> Duration {
         Duration::from_secs_f64(self.0.random_range(range_s))
     }
 
     /// At most `count` of `all`, in any order.
-    pub(super) fn some<T>(&mut self, mut all: Vec<T>, count: usize) -> Vec<T> {
+    pub(in crate::demo) fn some<T>(&mut self, mut all: Vec<T>, count: usize) -> Vec<T> {
         all.shuffle(&mut self.0);
         all.truncate(count);
         all

@@ -10,7 +10,7 @@
 mod bell;
 pub(crate) mod client;
 mod crawl;
-mod dice;
+pub(super) mod dice;
 mod notebooks;
 mod pace;
 mod scan;
