@@ -3,10 +3,9 @@
 use proptest::prelude::*;
 
 use super::{
-    Attention,
-    Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, ForcedBreaker, House,
-    HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second, SetBy,
-    State, Upstream, UserState, Workload,
+    Attention, Breaker, BreakerReason, BreakerState, Budget, Change, Dimension, ForcedBreaker,
+    House, HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue, Scope, Second,
+    SetBy, State, Upstream, UserState, Workload,
 };
 
 fn instant() -> impl Strategy<Value = Option<String>> {

@@ -6,8 +6,7 @@
 //! here reads all that it can write.
 
 use super::{
-    Attention,
-    Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension,
+    Attention, Breaker, BreakerReason, BreakerState, Budget, BudgetKey, Change, Delta, Dimension,
     ForcedBreaker, House, HousePart, Lane, LaneName, Lanes, Layer, Lease, Pause, PauseScope, Queue,
     RecentDelta, Scope, Second, SetBy, State, Upstream, UpstreamDelta, UserState, Workload,
     WorkloadDelta,
