@@ -68,7 +68,8 @@ impl Mailbox {
                 .and_then(|it| it.subject())
                 .unwrap_or_default()
                 .to_owned(),
-            text: text.into_owned(),
+            // On the line, lines end in two characters.
+            text: text.replace("\r\n", "\n"),
             html: html.into_owned(),
         };
         kept.next += 1;
