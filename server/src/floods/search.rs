@@ -107,7 +107,13 @@ pub struct Region {
 type Trouble = (bool, bool, u64, u64, bool);
 
 /// Where a row stands: the least first.
-type Rank = (Reverse<Trouble>, String, String, Option<Component>);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    trouble: Reverse<Trouble>,
+    site: String,
+    list: String,
+    component: Option<Component>,
+}
 
 impl Floods {
     /// How many strikes and acts of people wait to be written.
@@ -231,11 +237,19 @@ impl Look<'_> {
         let trouble = Reverse(trouble(component, paused));
         let worst = self.best.last_key_value();
         // Most rows end here, before anything is copied.
-        if self.best.len() >= most && worst.is_some_and(|(worst, _)| trouble > worst.0) {
+        let is_beyond = |(worst, _): (&Rank, _)| {
+            let Rank { site, list, .. } = worst;
+            (trouble, view.site, view.list) > (worst.trouble, site.as_str(), list.as_str())
+        };
+        if self.best.len() >= most && worst.is_some_and(is_beyond) {
             return;
         }
-        let (site, list) = (view.site.to_owned(), view.list.to_owned());
-        let rank = (trouble, site, list, component.map(|it| it.component));
+        let rank = Rank {
+            trouble,
+            site: view.site.to_owned(),
+            list: view.list.to_owned(),
+            component: component.map(|it| it.component),
+        };
         let row = self.row(view, place, component);
         self.best.insert(rank, row);
         if self.best.len() > most {
