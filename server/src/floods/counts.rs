@@ -186,7 +186,7 @@ fn put_lines(
 ) -> io::Result<()> {
     let mut failed = None;
     let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
-    let Shard { guard, days } = &mut *shard;
+    let Shard { guard, days, .. } = &mut *shard;
     let take = |record: MinuteRecord| {
         if let Err(error) = serde_json::to_writer(&mut *lines, &record) {
             failed = Some(error);
