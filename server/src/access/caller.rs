@@ -68,6 +68,15 @@ pub enum Denied {
     /// Its token is bound to other sites.
     #[error("this token is bound to other sites than {}", .0.escape_debug())]
     Site(String),
+    /// It is bound to something else, and no site is named among it.
+    #[error("this token is bound to apps or upstreams and names no site")]
+    NoSite,
+    /// What it asks for concerns more than its sites.
+    #[error("this token is bound to some sites, apps or upstreams, and this concerns all sites")]
+    AllSites,
+    /// Its token is bound to sites alone.
+    #[error("this token is bound to sites, and this concerns no site")]
+    OnlySites,
     /// What it asks for shows more than it may see.
     #[error("this token is bound to some upstreams, and this shows all; name one of {0}")]
     AllUpstreams(String),
@@ -211,6 +220,31 @@ impl Caller {
         }
     }
 
+    /// Whether it may see and steer this site: a token that is bound to anything reaches the sites
+    /// that it names, and no other.
+    ///
+    /// # Errors
+    /// See [`Denied`].
+    pub fn may_steer_site(&self, site: &str) -> Result<(), Denied> {
+        match self {
+            Self::Token(token) if token.rights.sites.is_empty() && token.rights.is_bound() => {
+                Err(Denied::NoSite)
+            }
+            _ => self.may_report(site),
+        }
+    }
+
+    /// Whether it may see and steer what concerns all sites.
+    ///
+    /// # Errors
+    /// See [`Denied`].
+    pub fn may_steer_all_sites(&self) -> Result<(), Denied> {
+        match self {
+            Self::Token(token) if token.rights.is_bound() => Err(Denied::AllSites),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it may see all upstreams at once.
     ///
     /// # Errors
@@ -242,6 +276,11 @@ impl Caller {
     /// # Errors
     /// See [`Denied`].
     pub fn may_steer(&self, app: Option<&str>) -> Result<(), Denied> {
+        if let Self::Token(token) = self
+            && token.rights.is_bound_to_sites_alone()
+        {
+            return Err(Denied::OnlySites);
+        }
         let Some(own) = self.apps() else {
             return Ok(());
         };

@@ -152,6 +152,18 @@ impl Role {
 }
 
 impl Rights {
+    /// Whether it is bound to some upstreams, apps or sites.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        !(self.upstreams.is_empty() && self.apps.is_empty() && self.sites.is_empty())
+    }
+
+    /// Whether it is bound to sites, and to nothing else.
+    #[must_use]
+    pub fn is_bound_to_sites_alone(&self) -> bool {
+        !self.sites.is_empty() && self.upstreams.is_empty() && self.apps.is_empty()
+    }
+
     /// Whether a token can have them.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ const WITH_TOKEN: [(&str, &str); 4] = [
     (
         "403",
         "`scope_missing`, `role_missing`, `upstream_not_allowed`, `app_not_allowed`, `app_missing`, \
-         `user_not_allowed`: the token may not do this",
+         `site_not_allowed`, `user_not_allowed`: the token may not do this",
     ),
     ("503", "`storage`: the tokens cannot be read"),
 ];

@@ -361,7 +361,9 @@ impl From<Denied> for Problem {
             Denied::Scope(_) | Denied::ForPrograms(_) => "scope_missing",
             Denied::Role { .. } | Denied::Guest(_) => "role_missing",
             Denied::Upstream(_) | Denied::AllUpstreams(_) => "upstream_not_allowed",
-            Denied::Site(_) => "site_not_allowed",
+            Denied::Site(_) | Denied::NoSite | Denied::AllSites | Denied::OnlySites => {
+                "site_not_allowed"
+            }
             Denied::App { .. } | Denied::AllApps(_) => "app_not_allowed",
             Denied::AppMissing(_) => "app_missing",
             Denied::User => "user_not_allowed",

@@ -3,7 +3,7 @@
 use http::{Method, Request, StatusCode, header, request::Builder};
 use serde_json::{Value, json};
 use spillway_server::access::{Rights, Role, Scope};
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use crate::support::{NOBODY, Reply, TestApp, rights, send};
 use crate::{refused, sent};
@@ -270,6 +270,87 @@ async fn a_permit_is_its_token_s_alone() {
     let path = format!("/api/v1/permits/{id}/complete");
     let done = post(app.dashboard, &own, &path, json!({ "status": 200 })).await;
     assert_eq!(done.status, StatusCode::NO_CONTENT);
+    app.stop().await;
+}
+
+fn in_an_hour() -> String {
+    (jiff::Timestamp::now() + Duration::from_secs(3_600)).to_string()
+}
+
+#[tokio::test]
+async fn a_bound_token_steers_its_own_sites_and_no_other() {
+    let app = TestApp::closed(NOBODY).await;
+    let admin = rights(Role::Admin, &[Scope::Write]);
+    let of_site = Rights {
+        sites: ["s1".to_owned()].into(),
+        ..admin.clone()
+    };
+    let of_app = Rights {
+        apps: ["a".to_owned()].into(),
+        ..admin.clone()
+    };
+    let (of_site, of_app, free) = (
+        app.token(of_site).await,
+        app.token(of_app).await,
+        app.token(admin).await,
+    );
+    let pause = json!({ "until": in_an_hour(), "reason": "r" });
+    let site = json!({ "title": "T", "admins": ["eve@example.org"] });
+    let policy = json!({
+        "policy": { "per_minute": 1, "strikes_per_day": 1, "grace": 0, "lists": [] }, "reason": "r"
+    });
+    for (token, method, path, body, expected) in [
+        (&of_site, "PUT", "/api/v1/sites/s1", &site, 200),
+        (&of_site, "PUT", "/api/v1/sites/s2", &site, 403),
+        (&of_site, "POST", "/api/v1/sites/s1/pause", &pause, 200),
+        (&of_site, "POST", "/api/v1/sites/s2/pause", &pause, 403),
+        (
+            &of_site,
+            "POST",
+            "/api/v1/sites/s2/lists/l/pause",
+            &pause,
+            403,
+        ),
+        (
+            &of_site,
+            "PUT",
+            "/api/v1/flood-policies/action",
+            &policy,
+            403,
+        ),
+        (
+            &of_site,
+            "POST",
+            "/api/v1/lanes/graph/background/pause",
+            &json!({ "reason": "r" }),
+            403,
+        ),
+        (&of_app, "PUT", "/api/v1/sites/s1", &site, 403),
+        (&of_app, "POST", "/api/v1/sites/s1/pause", &pause, 403),
+        (
+            &of_app,
+            "PUT",
+            "/api/v1/flood-policies/action",
+            &policy,
+            403,
+        ),
+        (&free, "PUT", "/api/v1/sites/s2", &site, 200),
+        (&free, "PUT", "/api/v1/flood-policies/action", &policy, 200),
+    ] {
+        let request = with(token, &method.parse().unwrap(), path)
+            .header("content-type", "application/json")
+            .header("if-match", "\"1\"")
+            .body(body.to_string().into());
+        let reply = send(app.dashboard, request.unwrap()).await;
+        assert_eq!(
+            reply.status.as_u16(),
+            expected,
+            "{method} {path}: {reply:?}"
+        );
+        if expected == 403 {
+            assert_eq!(refused(&reply).1, "site_not_allowed", "{method} {path}");
+        }
+    }
     app.stop().await;
 }
 

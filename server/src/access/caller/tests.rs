@@ -77,3 +77,32 @@ fn a_token_is_kept_to_its_scopes_role_and_upstreams() {
     assert_eq!(caller.may_name_users(), Err(Denied::User));
     assert_eq!(caller.lane(), Lane::Background);
 }
+
+#[test]
+fn a_bound_token_reaches_its_own_sites_and_no_other() {
+    let of_sites = |names: &[&str]| {
+        Caller::Token(token(Rights {
+            role: Role::Admin,
+            scopes: [Scope::Write].into(),
+            upstreams: [].into(),
+            apps: [].into(),
+            sites: names.iter().map(|name| (*name).to_owned()).collect(),
+            lane: None,
+            act_for_users: false,
+        }))
+    };
+    let caller = of_sites(&["s1"]);
+    assert!(caller.may_steer_site("s1").is_ok());
+    assert_eq!(caller.may_steer_site("s2"), Err(Denied::Site("s2".into())));
+    assert_eq!(caller.may_steer_all_sites(), Err(Denied::AllSites));
+    assert_eq!(caller.may_steer(None), Err(Denied::OnlySites));
+    assert_eq!(caller.may_steer(Some("a")), Err(Denied::OnlySites));
+    for other in [bound(&[], &["a"]), bound(&["graph"], &[])] {
+        assert_eq!(other.may_steer_site("s1"), Err(Denied::NoSite));
+        assert_eq!(other.may_steer_all_sites(), Err(Denied::AllSites));
+    }
+    for free in [of_sites(&[]), Caller::Anyone] {
+        assert!(free.may_steer_site("s1").is_ok() && free.may_steer_all_sites().is_ok());
+        assert!(free.may_steer(None).is_ok());
+    }
+}

@@ -1,8 +1,9 @@
 //! What a path names, and who asks.
 
 use axum::{
+    Extension,
     extract::{FromRequestParts, Path},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use http::{StatusCode, request::Parts};
 use serde::Deserialize;
@@ -10,7 +11,7 @@ use spillway::flood::{Component, ListKey};
 use utoipa::IntoParams;
 
 use super::super::Api;
-use crate::{api::named::key, audit::By, http::Problem, store};
+use crate::{access::Caller, api::named::key, audit::By, http::Problem, store};
 
 /// The path of what concerns a site.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,6 +47,7 @@ pub(super) struct OfComponent {
 pub(super) struct Asked<P> {
     pub(super) api: Api,
     pub(super) by: By,
+    caller: Caller,
     path: P,
 }
 
@@ -55,8 +57,11 @@ impl<P: serde::de::DeserializeOwned + Send> FromRequestParts<Api> for Asked<P> {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Response> {
         let path = Path::from_request_parts(parts, api).await;
         let Path(path) = path.map_err(|_| Problem::not_found().into_response())?;
+        let caller = Extension::from_request_parts(parts, api).await;
+        let Extension(caller) = caller.map_err(IntoResponse::into_response)?;
         Ok(Self {
             by: api.trail.by(parts),
+            caller,
             api: api.clone(),
             path,
         })
@@ -64,25 +69,30 @@ impl<P: serde::de::DeserializeOwned + Send> FromRequestParts<Api> for Asked<P> {
 }
 
 impl Asked<OfSite> {
-    /// Which site.
+    /// Which site, if it is the caller's.
     pub(super) fn site(&self) -> Result<String, Problem> {
-        key("site", self.path.site.clone())
+        let site = key("site", self.path.site.clone())?;
+        self.caller.may_steer_site(&site)?;
+        Ok(site)
     }
 }
 
 impl Asked<OfList> {
-    /// Which list.
+    /// Which list, if its site is the caller's.
     pub(super) fn list(&self) -> Result<ListKey, Problem> {
-        Ok(ListKey {
+        let key = ListKey {
             site: key("site", self.path.site.clone())?,
             list: key("list", self.path.list.clone())?,
-        })
+        };
+        self.caller.may_steer_site(&key.site)?;
+        Ok(key)
     }
 }
 
 impl Asked<OfComponent> {
-    /// Which component.
+    /// Which component, if all sites are the caller's: its policy holds for them all.
     pub(super) fn component(&self) -> Result<Component, Problem> {
+        self.caller.may_steer_all_sites()?;
         let name = &self.path.component;
         let mut all = Component::ALL.into_iter();
         all.find(|component| component.name() == name)
