@@ -291,7 +291,7 @@ pub(super) async fn count_other_admins(
     .await
 }
 
-/// Changes the row and ends the sessions; the account as it is since.
+/// Changes the row, ends the sessions and voids the link; the account as it is since.
 pub(super) async fn apply(
     connection: &mut SqliteConnection,
     account: &StoredAccount,
@@ -312,10 +312,15 @@ pub(super) async fn apply(
         AccountChange::Enable => query.bind(None::<i64>),
     };
     let row = query.bind(&account.id).fetch_one(&mut *connection).await?;
-    sqlx::query("DELETE FROM sessions WHERE account = ?")
-        .bind(&account.id)
-        .execute(connection)
-        .await?;
+    // A link to set a password that is still under way goes with them: whoever changes an account on
+    // suspicion must not be undone by it.
+    for statement in [
+        "DELETE FROM sessions WHERE account = ?",
+        "DELETE FROM invitations WHERE account = ?",
+    ] {
+        let query = sqlx::query(statement).bind(&account.id);
+        query.execute(&mut *connection).await?;
+    }
     Ok(stored(row))
 }
 
