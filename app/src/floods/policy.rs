@@ -234,6 +234,8 @@ fn plain(visitor: Visitor, title: String, beside: String) -> Plain {
 fn editor(page: FloodPolicyEditor) -> impl IntoView {
     let path = [FLOOD_POLICIES_PATH, "/", page.component].concat();
     let may_edit = page.shut.is_none();
+    let tried = page.trial.as_ref().map(|it| it.tried.clone());
+    let shown = tried.or_else(|| page.conflict.as_ref().map(|it| it.own.clone()));
     view! {
         <p class="way">
             <a href=FLOODS_PATH>"Floods"</a> " / " <a href=FLOOD_POLICIES_PATH>"Policies"</a>
@@ -242,12 +244,18 @@ fn editor(page: FloodPolicyEditor) -> impl IntoView {
         {page.shut.map(|why| view! { <p class="notice quiet">{why}</p> })}
         {page.conflict.map(|it| conflict(it, path.clone()))}
         {page.rollback.filter(|_| may_edit).map(|it| rollback(it, &path))}
-        {form(&path, page.draft, page.trial, may_edit)}
+        {form(&path, page.draft, shown, page.trial, may_edit)}
         {history(page.history, &path, may_edit)}
     }
 }
 
-fn form(path: &str, draft: FloodDraft, tried: Option<FloodTrial>, may_edit: bool) -> AnyView {
+fn form(
+    path: &str,
+    draft: FloodDraft,
+    shown: Option<String>,
+    tried: Option<FloodTrial>,
+    may_edit: bool,
+) -> AnyView {
     let wrong = draft
         .wrong
         .map(|wrong| view! { <p class="wrong" role="alert">{wrong}</p> });
@@ -257,7 +265,6 @@ fn form(path: &str, draft: FloodDraft, tried: Option<FloodTrial>, may_edit: bool
         let value = ["preset-", words].concat();
         view! { <button type="submit" name="do" value=value>{words}</button> }
     });
-    let token = tried.as_ref().map(|it| it.tried.clone());
     let apply = match &tried {
         Some(_) => {
             view! { <button type="submit" class="primary" name="do" value="apply">"Apply"</button> }
@@ -275,7 +282,7 @@ fn form(path: &str, draft: FloodDraft, tried: Option<FloodTrial>, may_edit: bool
                     "Preview"
                 </button>
                 <input type="hidden" name="base" value=draft.base/>
-                <input type="hidden" name="tried" value=token/>
+                <input type="hidden" name="tried" value=shown/>
                 <section class="card" aria-labelledby="policy">
                     <div class="head">
                         <h2 id="policy">"All lists"</h2>

@@ -27,6 +27,8 @@ pub struct Conflict {
     pub their_changes: Vec<Change>,
     /// What is changed of it here.
     pub own_changes: Vec<Change>,
+    /// Names the limits that change it so, so that others are not saved unseen.
+    pub own: String,
 }
 
 /// An old version that is to be in force again.

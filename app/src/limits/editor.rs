@@ -45,17 +45,27 @@ pub struct Editor {
 pub(super) fn page(editor: Editor) -> impl IntoView {
     let path = limits_path(&editor.upstream, &editor.workload);
     let may_edit = editor.shut.is_none();
+    let tried = editor.trial.as_ref().map(|it| it.tried.clone());
+    let shown = tried.or_else(|| editor.conflict.as_ref().map(|it| it.own.clone()));
     view! {
         {notices(editor.said)}
         {editor.shut.map(|why| view! { <p class="notice quiet">{why}</p> })}
         {editor.conflict.map(|it| conflict(it, path.clone()))}
         {editor.rollback.filter(|_| may_edit).map(|it| rollback(it, &path))}
-        {form(&path, editor.draft, editor.trial, editor.only_app, may_edit)}
+        {form(&path, editor.draft, shown, editor.trial, editor.only_app, may_edit)}
         {history(editor.history, &path, may_edit)}
     }
 }
 
-fn form(path: &str, draft: Draft, tried: Option<Trial>, only_app: bool, may_edit: bool) -> AnyView {
+/// The editor's fields; `shown` names the limits in them, where the page shows what they would do or change.
+fn form(
+    path: &str,
+    draft: Draft,
+    shown: Option<String>,
+    tried: Option<Trial>,
+    only_app: bool,
+    may_edit: bool,
+) -> AnyView {
     let wrong = draft.wrong.into_iter();
     let wrong = wrong
         .map(|wrong| view! { <p class="wrong" role="alert">{wrong}</p> })
@@ -66,7 +76,6 @@ fn form(path: &str, draft: Draft, tried: Option<Trial>, only_app: bool, may_edit
     let (breakers, background): (Vec<_>, Vec<_>) = numbers.partition(|it| it.of_breakers);
     let owns = draft.own.into_iter().enumerate();
     let owns = owns.map(|(n, it)| own(n, it, only_app)).collect_view();
-    let token = tried.as_ref().map(|it| it.tried.clone());
     let apply = match &tried {
         Some(_) => view! {
             <button type="submit" class="primary" name="do" value="apply">"Apply"</button>
@@ -84,7 +93,7 @@ fn form(path: &str, draft: Draft, tried: Option<Trial>, only_app: bool, may_edit
                     "Preview"
                 </button>
                 <input type="hidden" name="base" value=draft.base/>
-                <input type="hidden" name="tried" value=token/>
+                <input type="hidden" name="tried" value=shown/>
                 <section class="card" aria-labelledby="layers">
                     <div class="head">
                         <h2 id="layers">"Limits"</h2>

@@ -209,6 +209,15 @@ impl<'a> Editing<'a> {
     }
 
     async fn tried(&self, draft: Draft, policy: Policy, mut said: Vec<Said>) -> Response {
+        match self.is_newest(draft.base).await {
+            Ok(true) => {}
+            Ok(false) => said.push(Said::Wrong(format!(
+                "Somebody else saved these limits after version {}, which yours began with: they can \
+                 be applied only over theirs.",
+                draft.base
+            ))),
+            Err(error) => return unreadable(&error),
+        }
         let trial = match trial::of(&self.pages.entrance.policies, &self.place, policy).await {
             Ok(trial) => Some(trial),
             Err(Busy) => {
@@ -256,14 +265,17 @@ impl<'a> Editing<'a> {
         let Some(policy) = draft::check(&mut form.draft, &self.place) else {
             return self.mistaken(form.draft).await;
         };
-        match form.over.filter(|_| form.seen) {
-            Some(over) => self.save(form.draft, policy, over).await,
-            None => {
-                let said = "Set the mark that you have seen their change, then save yours over it.";
-                self.conflict(form.draft, &policy, vec![Said::Wrong(said.to_owned())])
-                    .await
+        let as_shown = digest(&policy) == form.tried;
+        let said = match form.over.filter(|_| form.seen) {
+            Some(over) if as_shown => return self.save(form.draft, policy, over).await,
+            Some(_) => {
+                "Nothing is changed: these are other limits than those that were shown as yours. \
+                 Look at them, then save them over theirs."
             }
-        }
+            None => "Set the mark that you have seen their change, then save yours over it.",
+        };
+        let said = vec![Said::Wrong(said.to_owned())];
+        self.conflict(form.draft, &policy, said).await
     }
 
     async fn save(&self, mut draft: Draft, policy: Policy, base: i64) -> Response {

@@ -238,6 +238,15 @@ impl<'a> Editing<'a> {
         checked: Checked,
         mut said: Vec<Said>,
     ) -> Response {
+        match self.floods().policy(self.component).await {
+            Ok(newest) if newest.version == draft.base => {}
+            Ok(_) => said.push(Said::Wrong(format!(
+                "Somebody else saved this policy after version {}, which yours began with: it can be \
+                 applied only over theirs.",
+                draft.base
+            ))),
+            Err(error) => return unreadable(&error),
+        }
         let trial = match self.floods().try_policy(self.component, checked).await {
             Ok(tried) => Some(shown::trial(&tried, digest(&document))),
             Err(NotTried::Store(error)) => return unreadable(&error),
@@ -269,14 +278,17 @@ impl<'a> Editing<'a> {
 
     /// The same over what somebody else saved, if that was seen.
     async fn overwrite(&self, form: Form, document: FloodDocument, checked: Checked) -> Response {
-        match form.over.filter(|_| form.seen) {
-            Some(over) => self.save(form.draft, document, checked, over).await,
-            None => {
-                let said = "Set the mark that you have seen their change, then save yours over it.";
-                let said = Said::Wrong(said.to_owned());
-                self.conflict(form.draft, &document, said).await
+        let as_shown = digest(&document) == form.tried;
+        let said = match form.over.filter(|_| form.seen) {
+            Some(over) if as_shown => return self.save(form.draft, document, checked, over).await,
+            Some(_) => {
+                "Nothing is changed: this is another policy than the one that was shown as yours. \
+                 Look at it, then save it over theirs."
             }
-        }
+            None => "Set the mark that you have seen their change, then save yours over it.",
+        };
+        let said = Said::Wrong(said.to_owned());
+        self.conflict(form.draft, &document, said).await
     }
 
     async fn save(

@@ -156,6 +156,7 @@ pub(super) async fn conflict(
         theirs: made(&newest),
         their_changes: their_changes.map_or_else(Vec::new, |(from, to)| changes(from, &to)),
         own_changes: begun.map_or_else(Vec::new, |from| changes(&from, own)),
+        own: digest(own),
     }))
 }
 
