@@ -1,6 +1,6 @@
 //! Accounts of people that an identity provider vouches for.
 
-use sqlx::Row;
+use sqlx::{Row, SqliteConnection};
 
 use super::{
     AccountChange, Error, Store, StoredAccount,
@@ -8,8 +8,21 @@ use super::{
 };
 use crate::audit::By;
 
-/// What is put behind a name that somebody else has.
-const APART: &str = " (by SSO)";
+/// This name, or where somebody else has it, the first of those made of it that nobody has.
+async fn free_name(connection: &mut SqliteConnection, name: &str) -> Result<String, sqlx::Error> {
+    let mut free = name.to_owned();
+    // There are fewer accounts than numbers: it ends.
+    for n in 1_u32.. {
+        if !is_taken(connection, &free).await? {
+            break;
+        }
+        free = match n {
+            1 => format!("{name} (by SSO)"),
+            _ => format!("{name} (by SSO, {n})"),
+        };
+    }
+    Ok(free)
+}
 
 impl Store {
     /// The account of whom the provider vouches for, with the role that it gives them now: `draft`
@@ -42,11 +55,11 @@ impl Store {
                 return Err(Error::TooManyAccounts(max));
             }
             let failed = write.failed();
-            let taken = is_taken(write.connection(), &draft.name).await;
-            let mut account = draft.clone();
-            if taken.map_err(failed)? {
-                account.name += APART;
-            }
+            let name = free_name(write.connection(), &draft.name).await;
+            let account = StoredAccount {
+                name: name.map_err(failed)?,
+                ..draft.clone()
+            };
             insert(write, &account, by).await?;
             return Ok(Some(account));
         };
