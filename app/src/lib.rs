@@ -100,7 +100,7 @@ pub use limits::{
 #[cfg(feature = "ssr")]
 pub use nav::ways;
 #[cfg(feature = "ssr")]
-pub use operate::{Operate, Steer, Target, background, breaker, operate};
+pub use operate::{Operate, Sent, Steer, Target, background, breaker, operate};
 #[cfg(feature = "ssr")]
 pub use overview::name::{in_words, visible};
 #[cfg(feature = "ssr")]

@@ -51,6 +51,29 @@ pub struct Operate {
     pub told: Option<Told>,
 }
 
+/// What a form said that was not taken, so that nobody has to type it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Which of the page's forms, by its address's last part; empty: none.
+    pub act: String,
+    /// The chosen length.
+    pub minutes: String,
+    /// The end that was typed.
+    pub until: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Sent {
+    /// What that form said; nothing, where it was another.
+    pub(crate) fn by(&self, act: &str) -> Self {
+        match self.act == act {
+            true => self.clone(),
+            false => Self::default(),
+        }
+    }
+}
+
 /// The page for one target.
 #[derive(Clone, Debug)]
 pub struct Steer<T> {
@@ -60,8 +83,8 @@ pub struct Steer<T> {
     pub target: Target,
     /// How it is now.
     pub now: T,
-    /// The reason that was typed, where that was not taken.
-    pub reason: String,
+    /// What was sent and not taken.
+    pub sent: Sent,
     /// Why nothing can be changed; empty: it can.
     pub why_not: String,
     /// What became of the last form.

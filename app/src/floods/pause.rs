@@ -4,7 +4,10 @@ use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 
 use super::{FLOODS_PATH, FloodPauseShown, flood_list_path};
-use crate::operate::parts::{lasting, reason, why_not};
+use crate::operate::{
+    Sent,
+    parts::{lasting, reason, why_not},
+};
 use crate::overview::name;
 use crate::pages::Page;
 use crate::plain::{Plain, Told, document, instant};
@@ -30,8 +33,8 @@ pub struct FloodPausing {
     pub whose: FloodWhose,
     /// The pause of exactly these that is in force.
     pub now: Option<FloodPauseShown>,
-    /// The reason that was typed, where that was not taken.
-    pub reason: String,
+    /// What was sent and not taken.
+    pub sent: Sent,
     /// Why nothing can be changed; empty: it can.
     pub why_not: String,
     /// What became of the last form.
@@ -119,7 +122,7 @@ fn resume(page: &FloodPausing, pause: FloodPauseShown) -> impl IntoView + use<> 
                     "Events are handled and counted again from the next one on. Those that came meanwhile were not, and do not come back by themselves. "
                     {others}
                 </p>
-                {reason(&page.reason, disabled)}
+                {reason(&page.sent.by("resume").reason, disabled)}
                 {why_not(&page.why_not)}
                 <button type="submit" class="primary" disabled=disabled>"End the pause"</button>
             </form>
@@ -129,6 +132,7 @@ fn resume(page: &FloodPausing, pause: FloodPauseShown) -> impl IntoView + use<> 
 
 fn pause(page: &FloodPausing) -> impl IntoView + use<> {
     let disabled = !page.why_not.is_empty();
+    let sent = page.sent.by("begin-pause");
     let (title, word) = match page.now.is_some() {
         true => ("Pause for another time", "Pause until then"),
         false => ("Pause for bulk work", "Pause"),
@@ -148,8 +152,8 @@ fn pause(page: &FloodPausing) -> impl IntoView + use<> {
                     {whose}
                     " are answered \u{201c}paused\u{201d}: neither handled nor counted, so that a bulk import brings no strike. What people and timers ask for is handled all the same. The pause ends by itself, and can be ended early here."
                 </p>
-                {lasting(LENGTHS, disabled)}
-                {reason(if page.now.is_some() { "" } else { &page.reason }, disabled)}
+                {lasting(LENGTHS, &sent, disabled)}
+                {reason(&sent.reason, disabled)}
                 {why_not(&page.why_not)}
                 <button type="submit" class="primary" disabled=disabled>{word}</button>
             </form>

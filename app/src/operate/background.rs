@@ -52,7 +52,7 @@ fn resume(page: &Steer<Option<Pause>>, pause: Pause) -> impl IntoView + use<> {
             <form method="post" action=format!("{OPERATE_PATH}/background/resume") class="fields">
                 {hidden(&page.target)}
                 <p class="means">"Background calls go on at once, as far as limits, breakers and pauses of others let them. Nothing that was refused comes back by itself."</p>
-                {reason(&page.reason, disabled)}
+                {reason(&page.sent.by("resume").reason, disabled)}
                 {why_not(&page.why_not)}
                 <button type="submit" class="primary" disabled=disabled>"Let them go on"</button>
             </form>
@@ -62,6 +62,7 @@ fn resume(page: &Steer<Option<Pause>>, pause: Pause) -> impl IntoView + use<> {
 
 fn pause(page: &Steer<Option<Pause>>, paused: bool) -> impl IntoView + use<> {
     let disabled = !page.why_not.is_empty();
+    let sent = page.sent.by("pause");
     let (title, word) = match paused {
         true => ("Pause for another time", "Pause until then"),
         false => ("Pause them", "Pause"),
@@ -74,8 +75,8 @@ fn pause(page: &Steer<Option<Pause>>, paused: bool) -> impl IntoView + use<> {
             <form method="post" action=format!("{OPERATE_PATH}/background/pause") class="fields">
                 {hidden(&page.target)}
                 <p class="means">"Running calls end as usual, and foreground calls go on. New background calls are answered 429 until the pause ends; those that wait already, and cannot outwait it, are told so at once. It ends by itself, and can be ended early here."</p>
-                {lasting(LENGTHS, disabled)}
-                {reason(&page.reason, disabled)}
+                {lasting(LENGTHS, &sent, disabled)}
+                {reason(&sent.reason, disabled)}
                 {why_not(&page.why_not)}
                 <button type="submit" class="primary" disabled=disabled>{word}</button>
             </form>

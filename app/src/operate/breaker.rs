@@ -98,15 +98,16 @@ fn state(now: &Breaker) -> impl IntoView + use<> {
 /// Opens below its own line, so that no second click meets the button by chance.
 fn card(page: &Steer<Breaker>, act: &'static Act) -> impl IntoView + use<> {
     let disabled = !page.why_not.is_empty();
+    let sent = page.sent.by(act.name);
     view! {
         <section class="card">
-            <details class="act">
+            <details class="act" open=!sent.act.is_empty()>
                 <summary><h2>{act.title}</h2></summary>
                 <form method="post" action=[OPERATE_PATH, "/breaker/", act.name].concat() class="fields">
                     {hidden(&page.target)}
                     <p class="means">{act.effect}</p>
-                    {act.lasts.then(|| lasting(LENGTHS, disabled))}
-                    {reason(&page.reason, disabled)}
+                    {act.lasts.then(|| lasting(LENGTHS, &sent, disabled))}
+                    {reason(&sent.reason, disabled)}
                     {why_not(&page.why_not)}
                     <button type="submit" class="primary" disabled=disabled>{act.button}</button>
                 </form>

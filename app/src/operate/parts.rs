@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{Target, to_second};
+use super::{Sent, Target, to_second};
 use crate::erase::Erase as _;
 use crate::live::SetBy;
 use crate::overview::name;
@@ -63,11 +63,13 @@ pub(crate) fn reason(typed: &str, disabled: bool) -> impl IntoView + use<> {
 /// For how long: offered lengths, in minutes, or an instant.
 pub(crate) fn lasting(
     offered: &'static [(&'static str, &'static str)],
+    sent: &Sent,
     disabled: bool,
-) -> impl IntoView {
-    let lengths = offered
-        .iter()
-        .map(|(minutes, words)| view! { <option value=*minutes>{*words}</option> });
+) -> impl IntoView + use<> {
+    let lengths = offered.iter().map(|(minutes, words)| {
+        view! { <option value=*minutes selected=sent.minutes == *minutes>{*words}</option> }
+    });
+    let until = sent.until.clone();
     view! {
         <div class="pair">
             <label>
@@ -76,7 +78,7 @@ pub(crate) fn lasting(
             </label>
             <label>
                 "Or until (UTC)"
-                <input type="datetime-local" name="until" disabled=disabled/>
+                <input type="datetime-local" name="until" value=until disabled=disabled/>
             </label>
         </div>
     }

@@ -12,9 +12,9 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
-use http::{StatusCode, request::Parts};
+use http::{Method, StatusCode, request::Parts};
 use spillway_app::{
-    Operate, Steer, Target, Told,
+    Operate, Sent, Steer, Target, Told,
     live::{Breaker, Pause},
 };
 
@@ -31,6 +31,7 @@ use crate::{
     limiter::{self, Limiter},
 };
 use asked::{target, wish};
+pub(super) use undo::{NOTHING, UNDOES, still};
 
 const FOR_OPERATORS: &str = "Takes the role operator.";
 
@@ -128,7 +129,10 @@ async fn pause(State(pages): State<Pages>, request: Request) -> Response {
         Err(problem) => return problem.into_response(),
     };
     let order = pages.order(&parts, &fields);
-    let done = order.pause().await.map(live);
+    let done = match still(&fields, in_force(&order).as_deref()) {
+        Ok(()) => order.pause().await.map(live),
+        Err(problem) => Err(problem),
+    };
     pages.after_background(&parts, &fields, done, |target, steered| {
         undo::paused(target, steered, fields.get("reason"))
     })
@@ -140,7 +144,10 @@ async fn resume(State(pages): State<Pages>, request: Request) -> Response {
         Err(problem) => return problem.into_response(),
     };
     let order = pages.order(&parts, &fields);
-    let done = order.resume().await.map(live);
+    let done = match still(&fields, in_force(&order).as_deref()) {
+        Ok(()) => order.resume().await.map(live),
+        Err(problem) => Err(problem),
+    };
     pages.after_background(&parts, &fields, done, undo::resumed)
 }
 
@@ -163,9 +170,11 @@ async fn force(State(pages): State<Pages>, request: Request, open: Option<bool>)
         Err(problem) => return problem.into_response(),
     };
     let order = pages.order(&parts, &fields);
-    let done = match open {
-        Some(open) => order.force(open).await,
-        None => order.reset().await,
+    let now = order.breaker().ok().and_then(|breaker| breaker.until);
+    let done = match (still(&fields, now.as_deref()), open) {
+        (Err(problem), _) => Err(problem),
+        (Ok(()), Some(open)) => order.force(open).await,
+        (Ok(()), None) => order.reset().await,
     };
     let target = target(&fields);
     match done {
@@ -261,7 +270,7 @@ impl Pages {
             visitor,
             target: target(fields),
             now,
-            reason: fields.get("reason").to_owned(),
+            sent: sent(parts, fields),
             told,
         }
     }
@@ -276,6 +285,27 @@ impl Pages {
     }
 }
 
+/// What the form said, where one was sent.
+pub(super) fn sent(parts: &Parts, fields: &Fields) -> Sent {
+    if parts.method != Method::POST {
+        return Sent::default();
+    }
+    let act = parts.uri.path().rsplit('/').next().unwrap_or_default();
+    let typed = |name| fields.get(name).to_owned();
+    Sent {
+        act: act.to_owned(),
+        minutes: typed("minutes"),
+        until: typed("until"),
+        reason: typed("reason"),
+    }
+}
+
+/// Until when a pause is in force; `None`: there is none.
+fn in_force(order: &Order) -> Option<String> {
+    let pause = order.background().ok().flatten();
+    pause.map(|pause| Pause::from(pause).until)
+}
+
 /// Pauses as pages show them.
 fn live(steered: Steered<Option<limiter::Pause>>) -> Steered<Option<Pause>> {
     let Steered { was, now } = steered;
@@ -287,8 +317,12 @@ fn live(steered: Steered<Option<limiter::Pause>>) -> Steered<Option<Pause>> {
 
 /// A problem as a sentence for people.
 fn wrong(problem: &Problem) -> Told {
+    Told::wrong(sentence_of(problem))
+}
+
+pub(super) fn sentence_of(problem: &Problem) -> String {
     let text = problem.to_json();
     let said = ["detail", "title"].into_iter();
     let said = said.filter_map(|member| text[member].as_str()).next();
-    Told::wrong(sentence(&said.unwrap_or("It was not done")))
+    sentence(&said.unwrap_or("It was not done"))
 }

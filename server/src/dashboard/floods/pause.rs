@@ -15,6 +15,7 @@ use super::{
     super::{
         Pages,
         door::{Fields, sentence},
+        operate::{self, NOTHING, UNDOES, still},
         plain,
     },
     enable::reason,
@@ -44,7 +45,7 @@ pub(in crate::dashboard) async fn show(
     let (head, _) = request.into_parts();
     let told = pages.told(&head, query.as_deref());
     pages
-        .pausing(&head, StatusCode::OK, &whose, String::new(), told)
+        .pausing(&head, StatusCode::OK, &whose, &fields, told)
         .await
 }
 
@@ -56,6 +57,14 @@ pub(in crate::dashboard) async fn pause(State(pages): State<Pages>, request: Req
     let Some(whose) = whose(&fields) else {
         return unnamed(&pages, &head);
     };
+    let was = match pages.in_force(&whose).await {
+        Ok(was) => was,
+        Err(error) => return unreadable(&error),
+    };
+    if let Err(changed) = still(&fields, was.as_ref().map(|was| was.until.as_str())) {
+        let wrong = operate::sentence_of(&changed);
+        return pages.pausing_again(&head, &whose, &fields, wrong).await;
+    }
     let now = pages.entrance.api.limiters().clock().wall_now();
     let wish = reason(fields.get("reason")).and_then(|reason| Ok((reason, lasts(&fields, now)?)));
     let wish = wish.map_err(str::to_owned);
@@ -68,7 +77,11 @@ pub(in crate::dashboard) async fn pause(State(pages): State<Pages>, request: Req
         Ok(Paused { until }) => {
             pages.desk.looks.forget();
             let text = format!("Paused until {}.", words(until));
-            let undo = [("reason", TAKEN_BACK.to_owned())];
+            let until = match pages.in_force(&whose).await {
+                Ok(now) => now.map_or_else(|| NOTHING.to_owned(), |now| now.until),
+                Err(error) => return unreadable(&error),
+            };
+            let undo = [(UNDOES, until), ("reason", TAKEN_BACK.to_owned())];
             let told = undoable(text, "/floods/resume", &whose, undo, "Take it back");
             pages.lead(&head, &flood_pause_path(&whose.site, &whose.list), told)
         }
@@ -99,6 +112,10 @@ pub(in crate::dashboard) async fn resume(State(pages): State<Pages>, request: Re
         Ok(was) => was,
         Err(error) => return unreadable(&error),
     };
+    if let Err(changed) = still(&fields, was.as_ref().map(|was| was.until.as_str())) {
+        let wrong = operate::sentence_of(&changed);
+        return pages.pausing_again(&head, &whose, &fields, wrong).await;
+    }
     let by = pages.entrance.trail.by(&head).because(why);
     match pages.floods().resume(&of(&whose), &by).await {
         Ok(()) => {
@@ -119,7 +136,12 @@ fn resumed(whose: &FloodWhose, was: Option<FloodPauseShown>) -> Told {
     let text = "Resumed: events are handled and counted again.".to_owned();
     match was {
         Some(was) => {
-            let fields = [("until", was.until), ("reason", was.reason)];
+            let nothing = NOTHING.to_owned();
+            let fields = [
+                ("until", was.until),
+                (UNDOES, nothing),
+                ("reason", was.reason),
+            ];
             undoable(text, "/floods/begin-pause", whose, fields, "Pause again")
         }
         None => Told::done(text),
@@ -218,8 +240,7 @@ impl Pages {
     ) -> Response {
         let told = Some(Told::wrong(wrong));
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        let reason = fields.get("reason").to_owned();
-        self.pausing(head, status, whose, reason, told).await
+        self.pausing(head, status, whose, fields, told).await
     }
 
     async fn pausing(
@@ -227,7 +248,7 @@ impl Pages {
         head: &Parts,
         status: StatusCode,
         whose: &FloodWhose,
-        reason: String,
+        fields: &Fields,
         told: Option<Told>,
     ) -> Response {
         let read = async {
@@ -247,7 +268,7 @@ impl Pages {
                 ..whose.clone()
             },
             now,
-            reason,
+            sent: operate::sent(head, fields),
             told,
         };
         plain(status, spillway_app::flood_pause(&self.options, page))

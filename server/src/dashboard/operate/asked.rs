@@ -57,7 +57,14 @@ pub(super) fn wish(fields: &Fields, target: &Target, now: Timestamp) -> Wish {
 fn until(fields: &Fields, now: Timestamp) -> Option<String> {
     match fields.get("until") {
         "" => {
-            let minutes: i64 = fields.get("minutes").parse().ok()?;
+            let minutes = match fields.get("minutes") {
+                "" => return None,
+                minutes => minutes.parse::<i64>(),
+            };
+            // What is no length is no instant either, and is refused as that.
+            let Ok(minutes) = minutes else {
+                return Some(fields.get("minutes").to_owned());
+            };
             let length = SignedDuration::from_mins(minutes.clamp(0, 1_000_000));
             now.checked_add(length).ok().map(|at| at.to_string())
         }
@@ -127,7 +134,7 @@ mod tests {
             ),
             ("until=2026-12-01T06:30:00Z", Some("2026-12-01T06:30:00Z")),
             ("until=soon", Some("soon")),
-            ("minutes=many", None),
+            ("minutes=many", Some("many")),
         ] {
             assert_eq!(asked(query).1.until.as_deref(), until, "{query}");
         }

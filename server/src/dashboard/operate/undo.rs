@@ -5,15 +5,43 @@ use spillway_app::{
     live::{Breaker, BreakerReason, BreakerState, Pause, SetBy},
 };
 
-use crate::{api::operations::Steered, audit::REASON_CHARS_MAX};
+use http::StatusCode;
+
+use crate::dashboard::door::Fields;
+use crate::{api::operations::Steered, audit::REASON_CHARS_MAX, http::Problem};
+
+/// The field of an undo that says until when what it takes back is in force.
+pub(in crate::dashboard) const UNDOES: &str = "undoes";
+
+/// It says so where nothing is.
+pub(in crate::dashboard) const NOTHING: &str = "nothing";
+
+/// An undo takes back what is still in force, and nothing that somebody did since; every other form
+/// may.
+pub(in crate::dashboard) fn still(fields: &Fields, now: Option<&str>) -> Result<(), Problem> {
+    let undoes = fields.get(UNDOES);
+    if undoes.is_empty() || undoes == now.unwrap_or(NOTHING) {
+        return Ok(());
+    }
+    let title = "Somebody changed this meanwhile";
+    let detail = "Nothing is changed: this is no longer what you did. Look at what is in force now, and \
+                  who did it";
+    Err(Problem::new(StatusCode::CONFLICT, "changed_meanwhile", title).detail(detail))
+}
 
 /// Background calls are paused: another pause of the same, or none, is put in force again.
 pub(super) fn paused(target: &Target, steered: &Steered<Option<Pause>>, why: &str) -> Told {
-    let until = until(steered.now.as_ref().map(|pause| pause.until.as_str()));
+    let now = steered.now.as_ref().map(|pause| pause.until.as_str());
+    let until = until(now);
     let undo = match &steered.was {
-        Some(was) => again(target, "background/pause", &was.until, was.by.as_ref()),
+        Some(was) => again(
+            (target, now),
+            "background/pause",
+            &was.until,
+            was.by.as_ref(),
+        ),
         None => form(
-            target,
+            (target, now),
             "background/resume",
             None,
             &format!("taken back: {why}"),
@@ -28,7 +56,14 @@ pub(super) fn paused(target: &Target, steered: &Steered<Option<Pause>>, why: &st
 /// A pause has ended: it is put in force again, as it was.
 pub(super) fn resumed(target: &Target, steered: &Steered<Option<Pause>>) -> Told {
     let was = steered.was.as_ref();
-    let undo = was.map(|was| again(target, "background/pause", &was.until, was.by.as_ref()));
+    let undo = was.map(|was| {
+        again(
+            (target, None),
+            "background/pause",
+            &was.until,
+            was.by.as_ref(),
+        )
+    });
     told(format!("Background calls go on: {}.", target.words()), undo)
 }
 
@@ -36,21 +71,22 @@ pub(super) fn resumed(target: &Target, steered: &Steered<Option<Pause>>) -> Told
 /// force again; what it had learnt of the upstream cannot.
 pub(super) fn forced(target: &Target, steered: &Steered<Breaker>, open: Option<bool>) -> Told {
     let was = &steered.was;
+    let now = steered.now.until.as_deref();
     let undo = match (was.reason, &was.until) {
         (Some(BreakerReason::Forced), Some(until)) => {
             let act = match was.state {
                 BreakerState::Closed => "breaker/close",
                 _ => "breaker/open",
             };
-            Some(again(target, act, until, was.by.as_ref()))
+            Some(again((target, now), act, until, was.by.as_ref()))
         }
         // As nothing was learnt, nothing is forgotten.
         _ if open.is_some() && was.state == BreakerState::Closed => {
-            Some(form(target, "breaker/reset", None, "taken back"))
+            Some(form((target, now), "breaker/reset", None, "taken back"))
         }
         _ => None,
     };
-    let until = until(steered.now.until.as_deref());
+    let until = until(now);
     let what = match open {
         Some(true) => format!("All calls are stopped{until}: {}.", target.words()),
         Some(false) => format!("Calls are let through{until}: {}.", target.words()),
@@ -66,19 +102,28 @@ fn told(what: String, undo: Option<Undo>) -> Told {
     }
 }
 
+/// What an undo takes back: of what, and until when that is in force.
+type Done<'a> = (&'a Target, Option<&'a str>);
+
 /// The form that puts something in force again, until then, for the reason that it had.
-fn again(target: &Target, act: &str, until: &str, by: Option<&SetBy>) -> Undo {
+fn again(done: Done<'_>, act: &str, until: &str, by: Option<&SetBy>) -> Undo {
     let reason = by.map_or("as it was", |by| by.reason.as_str());
-    form(target, act, Some(until), reason)
+    form(done, act, Some(until), reason)
 }
 
-fn form(target: &Target, act: &str, until: Option<&str>, reason: &str) -> Undo {
+fn form((target, now): Done<'_>, act: &str, until: Option<&str>, reason: &str) -> Undo {
     let reason = reason.chars().take(REASON_CHARS_MAX).collect();
     let until = until.map(|until| ("until", until.to_owned()));
     let fields = target.fields().into_iter();
     Undo {
         action: format!("/operate/{act}"),
-        fields: fields.chain(until).chain([("reason", reason)]).collect(),
+        fields: fields
+            .chain(until)
+            .chain([
+                (UNDOES, now.unwrap_or(NOTHING).to_owned()),
+                ("reason", reason),
+            ])
+            .collect(),
         word: "Undo".to_owned(),
     }
 }
@@ -130,18 +175,38 @@ mod tests {
         };
         assert_eq!(
             undo(paused(&target(), &first, "new")),
-            "/operate/background/resume?upstream=graph&app=a&scope=app&reason=taken back: new"
+            "/operate/background/resume?upstream=graph&app=a&scope=app\
+             &undoes=2026-12-01T07:00:00.000Z&reason=taken back: new"
         );
         let was = Some(pause("2026-12-01T06:30:00.000Z", "old"));
         let longer = Steered {
             was: was.clone(),
             now,
         };
-        let as_it_was = "/operate/background/pause?upstream=graph&app=a&scope=app\
-             &until=2026-12-01T06:30:00.000Z&reason=old";
-        assert_eq!(undo(paused(&target(), &longer, "new")), as_it_was);
+        let as_it_was = |undoes: &str| {
+            format!(
+                "/operate/background/pause?upstream=graph&app=a&scope=app\
+                 &until=2026-12-01T06:30:00.000Z&undoes={undoes}&reason=old"
+            )
+        };
+        assert_eq!(
+            undo(paused(&target(), &longer, "new")),
+            as_it_was("2026-12-01T07:00:00.000Z")
+        );
         let ended = Steered { was, now: None };
-        assert_eq!(undo(resumed(&target(), &ended)), as_it_was);
+        assert_eq!(undo(resumed(&target(), &ended)), as_it_was("nothing"));
+    }
+
+    #[test]
+    fn what_somebody_did_since_is_not_taken_back() {
+        let undo = Fields::in_address(Some("undoes=2026-12-01T07:00:00.000Z"));
+        assert!(still(&undo, Some("2026-12-01T07:00:00.000Z")).is_ok());
+        assert!(
+            still(&undo, Some("2026-12-02T07:00:00.000Z")).is_err() && still(&undo, None).is_err()
+        );
+        let again = Fields::in_address(Some("undoes=nothing"));
+        assert!(still(&again, None).is_ok() && still(&again, Some("x")).is_err());
+        assert!(still(&Fields::in_address(Some("minutes=60")), Some("x")).is_ok());
     }
 
     #[test]
