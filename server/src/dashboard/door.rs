@@ -96,7 +96,7 @@ async fn sign_in(State(pages): State<Pages>, request: Request) -> Response {
 }
 
 /// What is written down of an attempt; what was typed as a name is not: it may be a password.
-fn audited(
+pub(super) fn audited(
     trail: &Trail,
     parts: &Parts,
     outcome: &Result<Outcome, NotSignedIn>,

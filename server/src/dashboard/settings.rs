@@ -15,7 +15,7 @@ use spillway_app::{OwnSession, Said, Settings};
 
 use super::{
     Pages,
-    door::{Asked, Refused, enter, sentence, unwritten},
+    door::{Asked, Refused, audited, enter, sentence, unwritten},
     plain,
 };
 use crate::{
@@ -129,14 +129,22 @@ async fn change_password(State(pages): State<Pages>, request: Request) -> Respon
     let Some((auth, session)) = own(&parts) else {
         return Problem::not_found().into_response();
     };
+    let at = Timestamp::now();
     let attempt = Attempt {
         name: session.person.name.clone(),
         password: Password::offered(asked.password.clone()),
         from: pages.client(&parts),
-        now: Timestamp::now(),
+        now: at,
     };
     // Whoever finds a browser open does not know the password, and may not guess it here.
-    let wrong = match auth.backend.sign_in(attempt).await {
+    let outcome = auth.backend.sign_in(attempt).await;
+    if matches!(outcome, Ok(Outcome::IsNot(_)))
+        && let Some(act) = audited(&pages.entrance.trail, &parts, &outcome, at.as_millisecond())
+        && pages.entrance.trail.store.record(&act).await.is_err()
+    {
+        return unwritten();
+    }
+    let wrong = match outcome {
         Ok(Outcome::Is(_)) => None,
         Ok(Outcome::IsNot(_)) => Some("That is not your password until now.".to_owned()),
         Err(not) => Some(Refused::from(&not).text),

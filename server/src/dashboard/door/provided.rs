@@ -61,6 +61,13 @@ pub(super) async fn finish(
     };
     let mut answer = match pages.vouched(&provider, &parts, query.as_deref()).await {
         Ok((vouched, to)) => pages.let_in(auth, &parts, vouched, &to).await,
+        Err(not @ NotProvided::NotVouched(_)) => {
+            // The provider knows who it is: nobody else can have such an attempt written down.
+            match pages.refused(&parts, &not.to_string()).await {
+                Ok(()) => pages.not_provided(&not),
+                Err(_) => super::unwritten(),
+            }
+        }
         Err(not) => pages.not_provided(&not),
     };
     // It is of no use any more.
@@ -101,7 +108,12 @@ impl Pages {
         let person = auth.backend.provided(vouched, now, &by).await;
         let person = match person {
             Ok(Some(person)) => person,
-            Ok(None) => return self.shut_out(StatusCode::FORBIDDEN, DISABLED.to_owned()),
+            Ok(None) => {
+                return match self.refused(parts, DISABLED).await {
+                    Ok(()) => self.shut_out(StatusCode::FORBIDDEN, DISABLED.to_owned()),
+                    Err(_) => super::unwritten(),
+                };
+            }
             Err(NotSignedIn::Store(error @ (Error::LastAdmin | Error::TooManyAccounts(_)))) => {
                 return self.shut_out(StatusCode::CONFLICT, sentence(&error));
             }
@@ -114,6 +126,18 @@ impl Pages {
             return super::unwritten();
         }
         enter(auth, &person, local(to)).await
+    }
+
+    /// Writes down that somebody whom the provider knows was not let in.
+    async fn refused(&self, parts: &Parts, why: &str) -> Result<(), Error> {
+        let by = By {
+            actor: Actor::anyone(),
+            ..self.entrance.trail.by(parts).because(why)
+        };
+        let now_ms = Timestamp::now().as_millisecond();
+        let subject = "account:unknown".to_owned();
+        let act = Act::new(now_ms, &by, action::SESSION_REFUSE, subject);
+        self.entrance.trail.store.record(&act).await
     }
 
     async fn written(&self, person: &Person, now: Timestamp, by: &By) -> Result<(), Error> {
