@@ -27,7 +27,7 @@ use super::{
     second, why_not,
 };
 use crate::{
-    audit::By,
+    audit::{self, By},
     floods::{FoundRow, NotOperated, Search, Wanted},
 };
 
@@ -39,9 +39,6 @@ const CHOSEN_MAX: usize = 100;
 
 /// How many failures are said one by one.
 const SAID_MAX: usize = 5;
-
-/// The longest reason, in characters.
-const REASON_CHARS_MAX: usize = 500;
 
 type Fields = Vec<(String, String)>;
 
@@ -147,10 +144,8 @@ pub(super) fn reason(text: &str) -> Result<&str, &'static str> {
     if text.is_empty() {
         return Err("Nothing was done: say why.");
     }
-    if text.chars().count() > REASON_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err("Nothing was done: a reason is one line of at most 500 characters.");
-    }
-    Ok(text)
+    let no = "Nothing was done: a reason is one line of at most 500 characters that can be seen.";
+    audit::reason(text).map_err(|_| no)
 }
 
 /// A component on a list, as forms name it: `action/site/list`, the keys escaped.
