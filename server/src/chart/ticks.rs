@@ -34,6 +34,9 @@ const STEPS_MS: [i64; 16] = [
 /// The most marks on the axis of time: what has room on a phone.
 const MARKS_MAX: i64 = 7;
 
+/// What the smallest axis ends with: its steps of a hundredth can still be written.
+const LEAST: f64 = 0.04;
+
 /// Round instants within `span`, and how far they are apart.
 pub(super) fn instants(span: Span) -> (Vec<i64>, i64) {
     let length = span.until_ms() - span.from_ms();
@@ -58,11 +61,12 @@ pub(super) fn instant(at_ms: i64, step_ms: i64) -> String {
 }
 
 /// Round numbers from 0 to `most` or a little more: four steps of 1, 2, 2.5 or 5 and a power of ten.
+/// Where there is nothing to show they are those of a few calls.
 pub(super) fn numbers(most: f64) -> Vec<f64> {
-    let most = if most.is_finite() {
-        most.max(1e-3)
+    let most = if most.is_finite() && most > 0.0 {
+        most.max(LEAST)
     } else {
-        1.0
+        4.0
     };
     let power = 10_f64.powf((most / 4.0).log10().floor());
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * power);
@@ -190,8 +194,9 @@ mod tests {
     fn marks_of_numbers_are_round_and_reach_the_most() {
         let last = |most| numbers(most).last().copied().map(number);
         let said = [0.0, 0.3, 1.0, 7.0, 100.0, 1_234.0, 5e6].map(|most| last(most).unwrap());
-        assert_eq!(said, ["0.001", "0.4", "1", "8", "100", "2k", "8M"]);
+        assert_eq!(said, ["4", "0.4", "1", "8", "100", "2k", "8M"]);
         assert_eq!(numbers(100.0).map_words(), ["0", "25", "50", "75", "100"]);
+        assert_eq!(numbers(1e-9).map_words(), ["0", "0.01", "0.02", "0.03", "0.04"]);
         assert_eq!(numbers(f64::NAN).len(), 5);
     }
 
