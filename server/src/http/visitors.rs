@@ -66,8 +66,7 @@ pub(crate) fn visitor(request: &Request) -> Result<Visitor, Problem> {
 /// a page is refused.
 pub(crate) fn sign_in_first(method: &Method, uri: &Uri) -> Response {
     if method != Method::GET && method != Method::HEAD {
-        let title = "Whoever asks must be signed in";
-        return Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title).into_response();
+        return signed_out();
     }
     let asked = uri.path_and_query().map_or("/", |it| it.as_str());
     let to = match asked {
@@ -81,6 +80,15 @@ pub(crate) fn sign_in_first(method: &Method, uri: &Uri) -> Response {
     see_other(&to)
 }
 
+/// What somebody sees who sends a form after the session has ended: the browser still has the form, and
+/// sends it again when the page is loaded again.
+fn signed_out() -> Response {
+    let text = "<h1>You are signed out</h1><p>Nothing was changed. Your form is not lost: \
+        <a href=\"/sign-in\" target=\"_blank\" rel=\"noopener\">sign in in another tab</a>, then load this page again \
+        and let the browser send the form once more.</p>";
+    small_page(StatusCode::UNAUTHORIZED, "Signed out", text)
+}
+
 /// Sends the browser on to one of this server's own pages, which it is not to remember.
 pub(crate) fn see_other(to: &str) -> Response {
     let mut headers = HeaderMap::new();
@@ -90,17 +98,24 @@ pub(crate) fn see_other(to: &str) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-/// A page that says what its reader's role lacks. Nothing in it was chosen by anybody: its
-/// words are names of roles and scopes.
+/// A page that says what its reader's role lacks.
 pub(super) fn denied(denied: &Denied) -> Response {
+    let text = format!(
+        "<h1>Not for your role</h1><p>You are signed in, but {denied}. An admin can give you another role.</p>\
+         <p><a href=\"/settings\">Your own settings</a></p>\
+         <form method=\"post\" action=\"/sign-out\"><button>Sign out</button></form>"
+    );
+    small_page(StatusCode::FORBIDDEN, "Not for your role", &text)
+}
+
+/// A page of a few words. Nothing in them was chosen by anybody: they name roles and scopes at most.
+fn small_page(status: StatusCode, title: &str, text: &str) -> Response {
     let page = format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\
-         <link rel=\"stylesheet\" href=\"/pkg/spillway.css\"><title>Not for your role · Spillway</title>\
-         </head><body class=\"door\"><main><h1>Not for your role</h1><p>You are signed in, but {denied}. An admin can \
-         give you another role.</p><form method=\"post\" action=\"/sign-out\">\
-         <button>Sign out</button></form></main></body></html>"
+         <link rel=\"stylesheet\" href=\"/pkg/spillway.css\"><title>{title} · Spillway</title>\
+         </head><body class=\"door\"><main>{text}</main></body></html>"
     );
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -111,7 +126,7 @@ pub(super) fn denied(denied: &Denied) -> Response {
              base-uri 'none'; frame-ancestors 'none'",
         ),
     ];
-    (StatusCode::FORBIDDEN, headers, page).into_response()
+    (status, headers, page).into_response()
 }
 
 /// While it cannot be known whether a session has ended, none lets anybody in.
