@@ -19,7 +19,7 @@ pub(super) const WIDTH: u32 = 840;
 pub(super) const TEXT_SIZE: u32 = 22;
 
 /// What is left for the labels on the left and below.
-pub(super) const LEFT: u32 = 78;
+pub(super) const LEFT: u32 = 92;
 pub(super) const BELOW: u32 = 38;
 
 /// ASCII and a few signs of DejaVu Sans, which is as wide as the fonts of the page or wider.
