@@ -266,7 +266,7 @@ fn tokens_that_cannot_be_are_refused_with_one_line_and_exit_code_2() {
         ),
         (
             &["--role", "member", "--scope", "gateway", "--site", "s"],
-            "no such token can be: a site says nothing without the scope events",
+            "no such token can be: a site says nothing without the scope events or write",
         ),
         (
             &[

@@ -75,7 +75,7 @@ pub struct Rights {
     pub upstreams: BTreeSet<String>,
     /// The only apps whose budgets it may charge or steer.
     pub apps: BTreeSet<String>,
-    /// The only sites whose events it may report.
+    /// The only sites whose events it may report, and which it may steer.
     pub sites: BTreeSet<String>,
     /// The lane of calls that name none.
     pub lane: Option<Lane>,
@@ -205,7 +205,9 @@ impl Rights {
         let seen = [Scope::Gateway, Scope::Permits, Scope::Write, Scope::Read];
         let named = "gateway, permits, read or write";
         self.needs("an upstream", !self.upstreams.is_empty(), &seen, named)?;
-        self.needs("a site", !self.sites.is_empty(), &[Scope::Events], "events")
+        let reached = [Scope::Events, Scope::Write];
+        let named = "events or write";
+        self.needs("a site", !self.sites.is_empty(), &reached, named)
     }
 
     fn check_callers_part(&self) -> Result<(), Impossible> {

@@ -196,7 +196,10 @@ mod tests {
         let said = [0.0, 0.3, 1.0, 7.0, 100.0, 1_234.0, 5e6].map(|most| last(most).unwrap());
         assert_eq!(said, ["4", "0.4", "1", "8", "100", "2k", "8M"]);
         assert_eq!(numbers(100.0).map_words(), ["0", "25", "50", "75", "100"]);
-        assert_eq!(numbers(1e-9).map_words(), ["0", "0.01", "0.02", "0.03", "0.04"]);
+        assert_eq!(
+            numbers(1e-9).map_words(),
+            ["0", "0.01", "0.02", "0.03", "0.04"]
+        );
         assert_eq!(numbers(f64::NAN).len(), 5);
     }
 

@@ -475,8 +475,9 @@ async fn a_policy_is_tried_applied_contested_and_rolled_back() {
     assert_eq!(late.status, StatusCode::CONFLICT);
     let late = late.text();
     assert!(late.contains("Somebody else saved meanwhile"), "{late}");
-    let over = |seen: &'static str| {
+    let over = |seen: &'static str, shown: String| {
         let more = [
+            ("tried", shown),
             ("base", base.clone()),
             ("over", "2".to_owned()),
             ("seen", seen.to_owned()),
@@ -485,8 +486,15 @@ async fn a_policy_is_tried_applied_contested_and_rolled_back() {
         ];
         edit(typed("50", &more))
     };
-    assert_eq!(over("").await.status, StatusCode::CONFLICT);
-    let mine = over("yes").await;
+    let unseen = over("yes", hidden(&late, "tried")).await;
+    assert_eq!(
+        unseen.status,
+        StatusCode::CONFLICT,
+        "20 was shown, 50 is sent"
+    );
+    let shown = hidden(&unseen.text(), "tried");
+    assert_eq!(over("", shown.clone()).await.status, StatusCode::CONFLICT);
+    let mine = over("yes", shown).await;
     assert!(
         led(&app, &mine, &ada)
             .await

@@ -103,7 +103,7 @@ async fn what_no_token_can_be_is_said_and_what_was_typed_stays() {
         (with(&[("upstream", "grahp")]), "There is no upstream"),
         (
             with(&[("sites", "s1")]),
-            "A site says nothing without the scope events.",
+            "A site says nothing without the scope events or write.",
         ),
         (
             with(&[("lane", "fast")]),
