@@ -161,6 +161,22 @@ async fn a_newer_link_voids_the_one_before_and_leaves_the_password_until_it_is_u
 }
 
 #[tokio::test]
+async fn a_link_is_void_once_its_owner_has_another_password() {
+    let app = TestApp::closed(NOBODY).await;
+    let ada = app.signed_in("ada", Role::Admin).await;
+    let bob = app.signed_in("bob", Role::Viewer).await;
+    let path = format!("/accounts/{}", id_of(&app, "bob").await);
+    let reply = app.form(&format!("{path}/invite"), &[], Some(&ada)).await;
+    let link = key(&led(&app, &reply, &ada).await);
+    let fields = [("password", PASSWORD), ("new", CHOSEN), ("again", CHOSEN)];
+    let reply = app.form("/settings/password", &fields, Some(&bob)).await;
+    assert_eq!(reply.status, StatusCode::SEE_OTHER);
+    let by_link = app.browse(&format!("/welcome?key={link}"), None).await;
+    assert_eq!(by_link.status, StatusCode::GONE);
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_disabled_account_lets_nobody_in_until_it_is_enabled() {
     let app = TestApp::closed(NOBODY).await;
     let ada = app.signed_in("ada", Role::Admin).await;
@@ -182,6 +198,8 @@ async fn a_disabled_account_lets_nobody_in_until_it_is_enabled() {
     let by_link = app.browse(&format!("/welcome?key={link}"), None).await;
     assert_eq!(by_link.status, StatusCode::GONE);
     app.form(&format!("{path}/enable"), &[], Some(&ada)).await;
+    let by_link = app.browse(&format!("/welcome?key={link}"), None).await;
+    assert_eq!(by_link.status, StatusCode::GONE, "the link is void");
     assert_eq!(
         app.sign_in("bob", PASSWORD).await.status,
         StatusCode::SEE_OTHER

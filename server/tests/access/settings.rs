@@ -122,6 +122,16 @@ async fn a_password_is_changed_by_who_knows_it_and_other_sessions_end() {
     for ended in [&ada, &other] {
         assert!(location(&app.browse("/settings", Some(ended)).await).starts_with("/sign-in"));
     }
+    let eve = app.signed_in("eve", Role::Admin).await;
+    let log = app
+        .browse("/api/v1/audit?action=session.refuse", Some(&eve))
+        .await;
+    let log = log.json();
+    assert_eq!(
+        log["entries"].as_array().map(Vec::len),
+        Some(1),
+        "one wrong password: {log}"
+    );
     let old = app.sign_in("ada", PASSWORD).await;
     assert_eq!(old.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(app.sign_in("ada", NEW).await.status, StatusCode::SEE_OTHER);
@@ -134,9 +144,12 @@ async fn strangers_change_nothing() {
     for path in ["/settings/password", "/settings/sessions/end"] {
         let request =
             Request::post(path).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        assert_eq!(
-            sent(app.dashboard, request).await.status,
-            StatusCode::UNAUTHORIZED
+        let reply = sent(app.dashboard, request).await;
+        assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
+        let said = reply.text();
+        assert!(
+            said.contains("Your form is not lost") && said.contains("href=\"/sign-in\""),
+            "{said}"
         );
     }
     app.stop().await;
