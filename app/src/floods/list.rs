@@ -265,7 +265,7 @@ fn region_row(region: &FloodRegion, most: u64) -> impl IntoView + use<> {
         <tr>
             <th scope="row">{name}</th>
             <td data-name="Events this minute">
-                <span class="minute">
+                <span class="tally">
                     <svg class="bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">
                         <rect class="track" width="1000" height="8"></rect>
                         <rect class="share" width=permille height="8"></rect>

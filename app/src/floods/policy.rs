@@ -442,7 +442,7 @@ fn peak(what: &'static str, events: u32, thresholds: [u32; 2], highest: u32) -> 
         <tr>
             <th scope="row">{what}</th>
             <td>
-                <span class="minute">
+                <span class="tally">
                     <svg class="bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">
                         <rect class="track" width="1000" height="8"></rect>
                         <rect class="share" width=at(events).to_string() height="8"></rect>

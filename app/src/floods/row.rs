@@ -128,7 +128,7 @@ pub(super) fn gauge(it: &FloodComponent, whose: &str) -> impl IntoView + use<> {
     view! {
         <div
             role="meter"
-            class="minute"
+            class="tally"
             aria-label=label
             aria-valuemin="0"
             aria-valuemax=it.per_minute.to_string()
